@@ -1,10 +1,9 @@
 /** cstp approvals: lists requests that wait for a person, and answers them. */
 import { setTimeout } from 'node:timers/promises'
 import { ApprovalState } from '../../sdk/schema/approval.ts'
-import { adminAgent } from '../core/token-file.ts'
 import { choice, defineCommand, type Run, value } from './command.ts'
-import { connectionFlags, printCall, type Result, withConnection } from './connection.ts'
-import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
+import { asAdmin, connectionFlags, printCall, type Result, withConnection } from './connection.ts'
+import { type Column, jsonLine, minute, type Paint, plain, tableText } from './terminal.ts'
 
 type Approval = Result<'getApproval'>
 
@@ -14,18 +13,11 @@ const flags = {
 } as const
 type Answering = Run<typeof flags>
 
-/** A person answers, so the administrator's token file is used, unless the flags or the environment name another agent, token or server. */
-function answering<R extends Answering>(run: R): R {
-  const { flags: own, env } = run
-  const named = own.agent ?? own.token ?? own.url ?? env.CSTP_AGENT ?? env.CSTP_TOKEN
-  return named === undefined ? { ...run, flags: { ...own, agent: adminAgent } } : run
-}
-
 const columns = (paint: Paint): Column<Approval>[] => [
   { title: 'id', text: ({ id }) => id, paint: (text) => paint.bold(text) },
   { title: 'state', text: ({ state }) => state, rank: 1 },
   { title: 'requester', text: ({ requester }) => plain(requester), paint: (text) => paint.cyan(text) },
-  { title: 'until', text: ({ expires_at }) => expires_at.slice(0, 16).replace('T', ' '), rank: 2 },
+  { title: 'until', text: ({ expires_at }) => minute(expires_at), rank: 2 },
   { title: 'rules', text: ({ rules }) => plain(rules.map(({ guardrail_id }) => guardrail_id).join(' ')), rank: 3 },
   { title: 'action', text: ({ action }) => plain(action.description), grows: true },
 ]
@@ -111,7 +103,7 @@ async function list(run: Run<typeof listFlags>): Promise<number> {
   await printCall(run, 'listApprovals', params, ({ total, approvals }) =>
     total === 0
       ? `No approval is ${state === 'all' ? 'known' : state}.\n`
-      : `${table(approvals, columns(terminal.paint), terminal.width, terminal.paint.bold).join('\n')}\n`,
+      : tableText(approvals, columns(terminal.paint), terminal),
   )
   return 0
 }
@@ -124,7 +116,7 @@ const show = defineCommand({
   flags,
   examples: [['cstp approvals show 7F3K-Q2MX', 'before you answer']],
   async run(run) {
-    await printCall(answering(run), 'getApproval', { id: run.words[0]! }, described)
+    await printCall(asAdmin(run), 'getApproval', { id: run.words[0]! }, described)
   },
 })
 
@@ -145,7 +137,7 @@ const answer = (decision: 'approve' | 'deny', summary: string) =>
       const { reason = null } = run.flags
       const params = { id: run.words[0]!, decision, reason }
       const text = ({ id, state, requester }: Approval) => `${id} is ${state} for ${plain(requester)}\n`
-      await printCall(answering(run), 'decideApproval', params, text)
+      await printCall(asAdmin(run), 'decideApproval', params, text)
     },
   })
 
@@ -163,7 +155,7 @@ export const approvals = defineCommand({
       about: ['Until Ctrl-C.'],
       flags,
       examples: [['cstp approvals watch --json', 'each as a line of JSON, for a program']],
-      run: (run) => watch(answering(run)),
+      run: (run) => watch(asAdmin(run)),
     }),
     show,
     answer('approve', 'Grant a request.'),
@@ -174,5 +166,5 @@ export const approvals = defineCommand({
     ['cstp approvals', 'what waits'],
     ['cstp approvals approve 7F3K-Q2MX --reason "checked with finance"', 'grant a request'],
   ],
-  run: (run) => list(answering(run)),
+  run: (run) => list(asAdmin(run)),
 })

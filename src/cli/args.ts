@@ -107,6 +107,14 @@ export function checkWords(command: Command, words: readonly string[]): void {
   throw misuse(`unexpected argument ${JSON.stringify(withoutSecrets(words[most]!))}; ${correct}`)
 }
 
+/** Parses a whole number. @throws Failure if it is not one of at least `least` and at most `most` */
+export function wholeOf(name: string, given: string, least = 0, most = Number.MAX_SAFE_INTEGER): number {
+  const number = Number(given)
+  if (/^\d+$/.test(given) && number >= least && number <= most) return number
+  const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`
+  throw misuse(`${name} needs a whole number from ${least}${upTo}, received ${JSON.stringify(given)}`)
+}
+
 /** Parses a number given as a flag. @throws Failure if it is not a number */
 export function numberOf(name: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined

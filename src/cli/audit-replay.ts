@@ -12,7 +12,7 @@ import {
 } from '../policy/check.ts'
 import type { Connection, Result } from './connection.ts'
 import { Failure } from './failure.ts'
-import { fit, plain, print, type Terminal } from './terminal.ts'
+import { fit, plain, print, second, type Terminal } from './terminal.ts'
 
 function lineOf(one: Replayed, { width, paint }: Terminal, mark: string): string[] {
   const colour = { pass: paint.green, warn: paint.yellow, modify: paint.yellow, block: paint.red }
@@ -20,7 +20,7 @@ function lineOf(one: Replayed, { width, paint }: Terminal, mark: string): string
   const removed = one.rules_before.filter((id) => !one.rules_after.includes(id)).map((id) => `-${id}`)
   const added = one.rules_after.filter((id) => !one.rules_before.includes(id)).map((id) => `+${id}`)
   return [
-    `${one.at.slice(0, 19).replace('T', ' ')}  ${plain(one.agent)}  ${painted(one.before)} → ${painted(one.after)}${mark}`,
+    `${second(one.at)}  ${plain(one.agent)}  ${painted(one.before)} → ${painted(one.after)}${mark}`,
     `  ${fit(plain(one.description), width - 2)}`,
     paint.dim(`  ${plain([...removed, ...added].join(' '))}`),
   ]

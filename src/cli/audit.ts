@@ -1,12 +1,12 @@
 /** cstp audit: the trail of verdicts and writes, and what the current rules would decide on its inputs. */
 import { boundMs } from '../../sdk/schema/params.ts'
 import { durationMs, timestamp } from '../core/time.ts'
-import { numberOf } from './args.ts'
+import { wholeOf } from './args.ts'
 import { choice, defineCommand, type Run, toggle, value } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
 import { auditEntries } from './pages.ts'
-import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
+import { type Column, jsonLine, type Paint, plain, second, tableText } from './terminal.ts'
 
 const defaultLimit = 50
 
@@ -24,7 +24,7 @@ const flags = {
 const verdictOf = ({ allowed }: AuditEntry): string => (allowed === null ? '' : allowed ? 'allowed' : 'blocked')
 
 const columns = (paint: Paint): Column<AuditEntry>[] => [
-  { title: 'time', text: ({ at }) => at.slice(0, 19).replace('T', ' ') },
+  { title: 'time', text: ({ at }) => second(at) },
   { title: 'agent', text: ({ agent }) => plain(agent), paint: (text) => paint.cyan(text) },
   { title: 'method', text: ({ method }) => plain(method.replace(/^cstp\./, '')), rank: 1 },
   {
@@ -47,9 +47,7 @@ function aboutOf({ detail, ids }: AuditEntry): string {
 function asked(run: Run<typeof flags>) {
   const { flags: given } = run
   const since = sinceOf(given.since, Date.now())
-  const limit = numberOf('limit', given.limit)
-  if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1))
-    throw misuse('--limit needs a whole number from 1')
+  const limit = given.limit === undefined ? undefined : wholeOf('--limit', given.limit, 1)
   const method = given.method && !given.method.includes('.') ? `cstp.${given.method}` : given.method
   const filter = {
     ...(since !== undefined && { since }),
@@ -131,8 +129,8 @@ export const audit = defineCommand({
       }
     })
     if (json) return 0
-    const lines = table(entries, columns(terminal.paint), terminal.width, terminal.paint.bold)
-    await terminal.out(entries.length === 0 ? 'No entry matches.\n' : `${lines.join('\n')}\n`)
+    const text = entries.length === 0 ? 'No entry matches.\n' : tableText(entries, columns(terminal.paint), terminal)
+    await terminal.out(text)
   },
 })
 

@@ -1,7 +1,7 @@
 /** cstp config: the effective settings, the source of each, and the scopes of each agent. */
 import { settings as declared, type SettingName, scopesOfAgents, shownValue } from '../app/config/config.ts'
 import { defineCommand } from './command.ts'
-import { plain, print, table } from './terminal.ts'
+import { plain, print, tableText } from './terminal.ts'
 import { tokenHolders } from './token.ts'
 
 export const config = defineCommand({
@@ -32,9 +32,9 @@ export const config = defineCommand({
     })
     const agents = [...scopesOfAgents(settings), ...tokenHolders(settings)]
     const result = { ...Object.fromEntries(rows.map(({ name, shown: _, ...rest }) => [name, rest])), agents }
-    const { width, paint } = terminal
+    const { paint } = terminal
     await print({ json, terminal }, result, () => {
-      const lines = table(
+      const all = tableText(
         rows,
         [
           { title: 'setting', text: ({ env }) => env },
@@ -45,10 +45,9 @@ export const config = defineCommand({
             paint: (text, { source }) => (source === 'default' ? paint.dim(text) : paint.green(text)),
           },
         ],
-        width,
-        paint.bold,
+        terminal,
       )
-      const holders = table(
+      const holders = tableText(
         agents,
         [
           {
@@ -57,10 +56,9 @@ export const config = defineCommand({
           },
           { title: 'scopes', text: ({ scopes }) => scopes.join(' '), grows: true },
         ],
-        width,
-        paint.bold,
+        terminal,
       )
-      return `${[...lines, '', ...holders].join('\n')}\n`
+      return `${all}\n${holders}`
     })
   },
 })

@@ -1,7 +1,7 @@
 /** One interface to call methods, on a server or in this process; the flags choose which. */
 import type * as v from 'valibot'
 import { scopes } from '../core/caller.ts'
-import { localAgent } from '../core/token-file.ts'
+import { adminAgent, localAgent } from '../core/token-file.ts'
 import type * as declared from '../methods/index.ts'
 import { methods } from '../methods/table.ts'
 import { type Flags, type Run, toggle, value } from './command.ts'
@@ -53,6 +53,16 @@ export const connectionFlags = {
   ),
   local: toggle('Open the data directory directly, without a server and with all permissions.'),
 } as const satisfies Flags
+
+/**
+ * The run as the administrator, with its token file, unless the flags or the environment name another agent, token or server: for what only a
+ * person may do.
+ */
+export function asAdmin<R extends Run<typeof connectionFlags>>(run: R): R {
+  const { flags, env } = run
+  const named = flags.agent ?? flags.token ?? flags.url ?? env.CSTP_AGENT ?? env.CSTP_TOKEN
+  return named === undefined ? { ...run, flags: { ...flags, agent: adminAgent } } : run
+}
 
 interface Options {
   /** Aborts calls in progress. */

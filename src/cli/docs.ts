@@ -1,8 +1,8 @@
 /** cstp docs: serves the documentation to a browser, or writes it as files. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { wholeOf } from './args.ts'
 import { aborted, defineCommand, value } from './command.ts'
-import { misuse } from './failure.ts'
 import { jsonLine } from './terminal.ts'
 
 /** Reachable only from this machine. */
@@ -38,10 +38,9 @@ export const docs = defineCommand({
       await terminal.out(json ? jsonLine({ folder, files: count }) : `${count} files in ${folder}; open index.html\n`)
       return 0
     }
-    if (flags.at !== undefined && !/^\d{1,5}$/.test(flags.at)) throw misuse('--at is a port, 0 to 65535')
     const server = Bun.serve({
       hostname,
-      port: Number(flags.at ?? 0),
+      port: flags.at === undefined ? 0 : wholeOf('--at', flags.at, 0, 65_535),
       fetch(request) {
         // Taken from the raw URL: no path of the site needs escapes, and the host may be invalid.
         const path = /^https?:\/\/[^/?#]*\/([^?#]*)/.exec(request.url)?.[1] ?? ''

@@ -1,17 +1,10 @@
 /** cstp evidence: checkpoints and proofs of the evidence log. */
 import { checkpointHolds, consistencyHolds, inclusionHolds, tlogProof } from '../transparency/check.ts'
+import { wholeOf } from './args.ts'
 import { defineCommand, type Run, toggle, value } from './command.ts'
 import { type Connection, connectionFlags, printCall, type Result, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import { openLog, plain, print, type Terminal } from './terminal.ts'
-
-/** Parses a number of records. @throws Failure if it is not a number */
-function countOf(name: string, given: string): number {
-  const count = Number(given)
-  if (!/^\d+$/.test(given) || !Number.isSafeInteger(count))
-    throw misuse(`${name} needs a whole number, received ${JSON.stringify(given)}`)
-  return count
-}
 
 const listed = (hashes: readonly string[]): string[] => hashes.map((hash, at) => `  ${String(at).padStart(2)}  ${hash}`)
 
@@ -116,8 +109,8 @@ const verbs = [
       ['cstp evidence prove 42 --tlog-proof > 42.tlog-proof', 'the same for other tools'],
     ],
     async run(run) {
-      const seq = countOf('the record', run.words[0]!)
-      const at = run.flags.size === undefined ? undefined : countOf('--size', run.flags.size)
+      const seq = wholeOf('the record', run.words[0]!)
+      const at = run.flags.size === undefined ? undefined : wholeOf('--size', run.flags.size)
       const { proof, text, intact, chain } = await withConnection(run, (to) =>
         prove(to, seq, at, run.flags['tlog-proof']),
       )
@@ -134,7 +127,7 @@ const verbs = [
     examples: [['cstp evidence consistency 100', 'that the first 100 records are still the same']],
     async run(run) {
       const [old, now] = run.words
-      const sizes = [countOf('old', old!), now === undefined ? undefined : countOf('new', now)] as const
+      const sizes = [wholeOf('old', old!), now === undefined ? undefined : wholeOf('new', now)] as const
       const { proof, text } = await withConnection(run, (to) => consistency(to, ...sizes))
       await print(run, proof, () => text)
     },

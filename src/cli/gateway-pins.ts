@@ -1,7 +1,6 @@
 /** cstp gateway pins: the tools that the gateway has pinned, and those that wait for a person. */
-import { adminAgent } from '../core/token-file.ts'
 import { defineCommand, toggle, value } from './command.ts'
-import { connectionFlags, printCall, type Result } from './connection.ts'
+import { asAdmin, connectionFlags, printCall, type Result } from './connection.ts'
 import { misuse } from './failure.ts'
 import { plain } from './terminal.ts'
 import { changedWords } from './word-changes.ts'
@@ -50,10 +49,8 @@ export const gatewayPins = defineCommand({
       return 0
     }
     if (server === null) throw misuse('name the server: cstp gateway pins accept <server> [tool]')
-    const { flags: own, env } = run
-    const named = own.agent ?? own.token ?? own.url ?? env.CSTP_AGENT ?? env.CSTP_TOKEN
-    const asAdmin = named === undefined ? { ...run, flags: { ...own, agent: adminAgent } } : run
-    await printCall(asAdmin, 'acceptPins', { server, tool, reason: own.reason ?? null }, ({ accepted }) =>
+    const { reason = null } = run.flags
+    await printCall(asAdmin(run), 'acceptPins', { server, tool, reason }, ({ accepted }) =>
       accepted.length === 0 ? 'No tool waits.\n' : `Accepted: ${accepted.map((one) => plain(one)).join(', ')}\n`,
     )
     return 0

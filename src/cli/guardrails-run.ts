@@ -9,7 +9,7 @@ import type { Run } from './command.ts'
 import { type Connection, type connectionFlags, withConnection } from './connection.ts'
 import { Failure } from './failure.ts'
 import { auditEntries, fullRecords, pages } from './pages.ts'
-import { type Column, type Paint, plain, plural, print, type Terminal, table } from './terminal.ts'
+import { type Column, type Paint, plain, plural, print, type Terminal, tableText } from './terminal.ts'
 
 type Output = Pick<Run, 'terminal' | 'json'>
 
@@ -90,7 +90,7 @@ const percent = (share: number | null): string => (share === null ? '–' : `${M
 const interval = ({ failure_low, failure_high }: Tally): string =>
   failure_low === null ? '' : `${percent(failure_low)} to ${percent(failure_high)}`
 
-function render({ all, stopped, rules, uncertain }: Backtest, about: string, { width, paint }: Terminal): string {
+function render({ all, stopped, rules, uncertain }: Backtest, about: string, terminal: Terminal): string {
   const rows: (Tally & { name: string })[] = [
     ...rules.map((rule) => ({ name: `${rule.id} (${rule.action})`, ...rule })),
     { name: 'stopped by any rule', ...stopped },
@@ -101,7 +101,7 @@ function render({ all, stopped, rules, uncertain }: Backtest, about: string, { w
     right: true,
     text: (row: Tally) => String(text(row)),
   })
-  const lines = table(
+  const list = tableText(
     rows,
     [
       { title: 'rule', text: ({ name }) => plain(name), grows: true },
@@ -112,8 +112,7 @@ function render({ all, stopped, rules, uncertain }: Backtest, about: string, { w
       { title: 'failure rate', right: true, text: ({ failure_rate }) => percent(failure_rate) },
       { title: '95 %', text: interval },
     ],
-    width,
-    paint.bold,
+    terminal,
   )
   const note =
     uncertain === 0
@@ -124,7 +123,7 @@ function render({ all, stopped, rules, uncertain }: Backtest, about: string, { w
       ? ''
       : `; failure rate ${percent(stopped.failure_rate)}, 95 % interval ${interval(stopped)}`
   const whole = `Would have stopped ${stopped.decisions} of ${plural(all.decisions, 'reviewed decision')}: ${stopped.failed} failed, ${stopped.succeeded} succeeded${of}.`
-  return `${[...lines, '', whole, ...note, paint.dim(about)].join('\n')}\n`
+  return `${[list, whole, ...note, terminal.paint.dim(about)].join('\n')}\n`
 }
 
 /**

@@ -7,7 +7,7 @@ import { choices, defineCommand, toggle, value } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
 import { auditEntries } from './pages.ts'
-import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
+import { type Column, jsonLine, type Paint, plain, second, tableText } from './terminal.ts'
 
 const defaultDays = 7
 
@@ -50,17 +50,8 @@ function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | nul
   const rules = [...violations, ...would_block]
   if (rules.length === 0) return null
   const description = input?.description ?? ''
-  return {
-    at,
-    client,
-    agent,
-    shadow: allowed,
-    ran: null,
-    rules,
-    description,
-    input: input?.context?.input ?? null,
-    record_id,
-  }
+  const asked = input?.context?.input ?? null
+  return { at, client, agent, shadow: allowed, ran: null, rules, description, input: asked, record_id }
 }
 
 type Astray = keyof typeof ranAs
@@ -72,7 +63,7 @@ const ranAs = {
 }
 
 const columns = (paint: Paint): Column<Stopped>[] => [
-  { title: 'time', text: ({ at }) => at.slice(0, 19).replace('T', ' ') },
+  { title: 'time', text: ({ at }) => second(at) },
   { title: 'client', text: ({ client }) => client, paint: (text) => paint.cyan(text) },
   { title: 'agent', text: ({ agent }) => plain(agent), rank: 1 },
   {
@@ -112,8 +103,7 @@ const report = defineCommand({
     found.sort((a, b) => (a.at < b.at ? 1 : -1))
     if (json) for (const one of found) await terminal.out(jsonLine(one))
     else if (found.length === 0) await terminal.out('Nothing was stopped, or would have been.\n')
-    else
-      await terminal.out(`${table(found, columns(terminal.paint), terminal.width, terminal.paint.bold).join('\n')}\n`)
+    else await terminal.out(tableText(found, columns(terminal.paint), terminal))
   },
 })
 

@@ -2,6 +2,7 @@
 import { boundMs } from '../../sdk/schema/params.ts'
 import { defaultLimit, readHistory, standingDays } from '../app/git/decisions.ts'
 import { messageOf } from '../core/log.ts'
+import { wholeOf } from './args.ts'
 import { defineCommand, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { gitLines, previewOf } from './git-lines.ts'
@@ -33,9 +34,7 @@ export const importGit = defineCommand({
   ],
   async run(run) {
     const { flags, words, signal, terminal } = run
-    const limit = Number(flags.limit ?? defaultLimit)
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxLimit)
-      throw misuse(`--limit: expected a whole number from 1 to ${maxLimit}`)
+    const limit = flags.limit === undefined ? defaultLimit : wholeOf('--limit', flags.limit, 1, maxLimit)
     const { since = null } = flags
     if (since !== null && boundMs(since, false) === null)
       throw misuse('--since: expected a day such as 2024-01-31, or an RFC 3339 time')

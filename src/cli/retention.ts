@@ -1,6 +1,6 @@
 /** cstp retention: shows the retention rules, and what they would erase now. */
 import { defineCommand } from './command.ts'
-import { plain, plural, print, table } from './terminal.ts'
+import { plain, plural, print, tableText } from './terminal.ts'
 
 const days = (ms: number | null): string => (ms === null ? '' : plural(Math.round(ms / 86_400_000), 'day'))
 
@@ -17,7 +17,7 @@ export const retention = defineCommand({
     const { rules, due } = await previewRetention(settings)
     await print({ json, terminal }, { rules, due }, () => {
       if (rules.length === 0) return 'There are no retention rules: everything is kept.\n'
-      const lines = table(
+      const list = tableText(
         rules,
         [
           { title: 'kind', text: ({ kind }) => kind },
@@ -27,14 +27,13 @@ export const retention = defineCommand({
           { title: 'at most', text: ({ at_most_ms }) => days(at_most_ms) },
           { title: 'basis', text: ({ basis }) => plain(basis), grows: true },
         ],
-        terminal.width,
-        terminal.paint.bold,
+        terminal,
       )
       const ends = due.map(
         ({ rule, decisions, first }) =>
           `${plain(rule)} ends ${plural(decisions, 'decision')}: ${first.join(' ')}${decisions > first.length ? ' …' : ''}`,
       )
-      return `${[...lines, '', ...(ends.length > 0 ? ends : ['No decision has reached its limit.'])].join('\n')}\n`
+      return `${[list, ...(ends.length > 0 ? ends : ['No decision has reached its limit.'])].join('\n')}\n`
     })
   },
 })

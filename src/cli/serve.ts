@@ -1,13 +1,11 @@
 /** cstp serve: runs the service until stopped. */
+import { quoted } from '../../plugin/hooks/cstp-hook.mjs'
 import type { Settings } from '../app/config/config.ts'
 import { noteService } from '../app/service-file.ts'
 import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
 import { aborted, defineCommand, toggle } from './command.ts'
 import { jsonLine, openLog, type Terminal } from './terminal.ts'
-
-/** Quotes text as one word of a POSIX shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** A shell command that calls the server; it reads the token from its file, so that the token is never shown. */
 const curlLine = (url: string, data_dir: string, agent: string): string =>

@@ -3,7 +3,7 @@ import { getDecision, getSessionContext } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
 import { connectionFlags, type Params, printCall, type Result } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { asOfLines, outcomePaint, type Paint, plain, shortId, type Terminal, wrap } from './terminal.ts'
+import { asOfLines, minute, outcomePaint, type Paint, plain, shortId, type Terminal, wrap } from './terminal.ts'
 
 type Decision = Result<'getDecision'>
 
@@ -16,7 +16,6 @@ function labelled(label: string, text: string, { width, paint }: Terminal): stri
 }
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
-const minute = (at: string): string => at.slice(0, 16).replace('T', ' ')
 
 function facts(decision: Decision, paint: Paint): string {
   const { category, stakes, confidence, outcome, status } = decision

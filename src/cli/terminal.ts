@@ -114,6 +114,10 @@ export const pad = (text: string, columns: number): string =>
 export const wrap = (text: string, columns: number): string[] =>
   text === '' ? [] : Bun.wrapAnsi(text, columns, { hard: false }).split('\n')
 
+/** A time to the minute, or to the second. */
+export const minute = (at: string): string => at.slice(0, 16).replace('T', ' ')
+export const second = (at: string): string => at.slice(0, 19).replace('T', ' ')
+
 /** The part of an id that is enough to identify a decision. */
 export const shortId = (id: string): string => id.slice(-12, -4)
 
@@ -197,6 +201,10 @@ export function table<R>(
     }),
   ]
 }
+
+/** A table with bold titles, as wide as the terminal. */
+export const tableText = <R>(rows: readonly R[], columns: readonly Column<R>[], { width, paint }: Terminal): string =>
+  `${table(rows, columns, width, paint.bold).join('\n')}\n`
 
 // A progress bar, drawn only if stderr is a terminal.
 

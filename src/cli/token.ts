@@ -7,7 +7,7 @@ import { grantedScopes, parseTokens, type Role, roles, type Scope, scopes, vouch
 import { messageOf } from '../core/log.ts'
 import { choice, choices, defineCommand, type Run, toggle, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
-import { type Column, jsonLine, type Paint, plain, print, table } from './terminal.ts'
+import { type Column, jsonLine, minute, type Paint, plain, print, tableText } from './terminal.ts'
 
 const defaultExpiry = '90d'
 const defaultOverlap = '1d'
@@ -115,7 +115,7 @@ async function create(run: Run<typeof createFlags>): Promise<undefined> {
     return
   }
   await terminal.out(`${token}\n`)
-  const until = expires_at === null ? 'it does not expire' : `until ${expires_at.slice(0, 16).replace('T', ' ')} UTC`
+  const until = expires_at === null ? 'it does not expire' : `until ${minute(expires_at)} UTC`
   terminal.note(
     `Token ${created.id} of ${plain(agent)}${workspace === undefined ? '' : ` in ${workspace}`} (${all.join(' ')}), ${until}. It is not shown again.\n`,
   )
@@ -123,7 +123,7 @@ async function create(run: Run<typeof createFlags>): Promise<undefined> {
   if (old) terminal.note(`The token ${old.id} remains valid for ${flags.overlap ?? defaultOverlap}.\n`)
 }
 
-const minute = (at: string | null): string => at?.slice(0, 16).replace('T', ' ') ?? 'never'
+const atOf = (at: string | null): string => (at === null ? 'never' : minute(at))
 
 const columns = (paint: Paint, settings: Settings): Column<TokenState>[] => [
   { title: 'id', text: ({ id }) => id, paint: (text) => paint.bold(text) },
@@ -135,8 +135,8 @@ const columns = (paint: Paint, settings: Settings): Column<TokenState>[] => [
   { title: 'name', text: ({ name }) => plain(name), grows: true },
   { title: 'scopes', text: (token) => scopesOf(settings, token).join(' ') },
   { title: 'state', text: ({ state }) => state },
-  { title: 'ends', text: ({ ends_at }) => minute(ends_at), rank: 1 },
-  { title: 'last used', text: ({ last_used_at }) => minute(last_used_at), rank: 2 },
+  { title: 'ends', text: ({ ends_at }) => atOf(ends_at), rank: 1 },
+  { title: 'last used', text: ({ last_used_at }) => atOf(last_used_at), rank: 2 },
 ]
 
 const list = defineCommand({
@@ -149,12 +149,11 @@ const list = defineCommand({
   examples: [['cstp token list', 'which are valid']],
   async run(run) {
     const { settings } = await run.configuration()
-    const { width, paint } = run.terminal
     const tokens = listTokens(settings.data_dir, Date.now()).filter(({ state }) => run.flags.all || state === 'active')
     await print(run, { tokens: tokens.map((one) => ({ ...one, scopes: scopesOf(settings, one) })) }, () =>
       tokens.length === 0
         ? 'No token is valid.\n'
-        : `${table(tokens, columns(paint, settings), width, paint.bold).join('\n')}\n`,
+        : tableText(tokens, columns(run.terminal.paint, settings), run.terminal),
     )
     return 0
   },

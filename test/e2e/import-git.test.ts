@@ -114,7 +114,7 @@ testNeeding('git', 'bad options and folders are errors that name them', () =>
     })
     expect(await ended(dir, '--limit', '0')).toMatchObject({
       status: 2,
-      err: expect.stringContaining('--limit: expected a whole number'),
+      err: expect.stringContaining('--limit needs a whole number'),
     })
     expect(await ended(dir, '--since', 'yesterday')).toMatchObject({
       status: 2,

@@ -24,7 +24,3 @@ export const error = (what: string, fix: string): Finding => ({ severity: 'error
 export const warning = (what: string, fix: string): Finding => ({ severity: 'warning', what, fix })
 /** An informational finding. */
 export const note = (what: string, fix: string): Finding => ({ severity: 'note', what, fix })
-
-/** Quotes text as one word of a POSIX shell. */
-export const word = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

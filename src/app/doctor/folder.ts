@@ -1,10 +1,11 @@
 /** Checks the data directory: existence, owner, write access, permissions, free space and leftovers. */
 import { mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
 import { messageOf } from '../../core/log.ts'
 import { ownAgents, tokenPath } from '../../core/token-file.ts'
 import { unfinished } from '../backup/files.ts'
-import { type Check, error, type Finding, note, warning, word } from './finding.ts'
+import { type Check, error, type Finding, note, warning } from './finding.ts'
 
 /** Free space in bytes: less than the first is an error, less than the second a warning. */
 const leastBytes = 100e6
@@ -21,7 +22,7 @@ function* exposed(path: string): Generator<Finding> {
   if ((mode & 0o077) !== 0)
     yield warning(
       `other users of the machine can access ${path} (mode ${mode.toString(8)})`,
-      `chmod ${wanted.toString(8)} ${word(path)}`,
+      `chmod ${wanted.toString(8)} ${quoted(path)}`,
     )
 }
 
@@ -54,12 +55,15 @@ function* leftovers(data_dir: string): Generator<Finding> {
     yield error(`a restore into ${data_dir} was interrupted`, 'empty the folder, then run cstp restore again')
   for (const name of readdirSync(data_dir))
     if (/^(?:admin\.)?token\..*\.tmp$/.test(name))
-      yield note(`${join(data_dir, name)} was left by a start that was interrupted`, `rm ${word(join(data_dir, name))}`)
+      yield note(
+        `${join(data_dir, name)} was left by a start that was interrupted`,
+        `rm ${quoted(join(data_dir, name))}`,
+      )
   const parent = dirname(data_dir)
   for (const name of readdirSync(parent)) {
     if (!name.startsWith(`.${basename(data_dir)}.`) || !name.endsWith('.partial')) continue
     const path = join(parent, name)
-    yield note(`${path} was left by a restore that was interrupted`, `rm -r ${word(path)}`)
+    yield note(`${path} was left by a restore that was interrupted`, `rm -r ${quoted(path)}`)
   }
 }
 
@@ -84,9 +88,9 @@ export const checkFolder: Check = {
       const path = tokenPath(data_dir, agent)
       const token = exists(path)
       yield* exposed(path)
-      if (token?.size === 0) yield error(`the file ${file} is empty`, `rm ${word(path)}; the next start creates one`)
+      if (token?.size === 0) yield error(`the file ${file} is empty`, `rm ${quoted(path)}; the next start creates one`)
       if (token && auth_tokens)
-        yield note(`CSTP_AUTH_TOKENS is set, so the token in the file ${file} is not accepted`, `rm ${word(path)}`)
+        yield note(`CSTP_AUTH_TOKENS is set, so the token in the file ${file} is not accepted`, `rm ${quoted(path)}`)
     }
   },
 }

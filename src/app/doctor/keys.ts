@@ -1,13 +1,14 @@
 /** Checks the keys that sign checkpoints: permissions, format, type, and that the configured key is the one that signed the log. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
 import { readKey } from '../../core/key-file.ts'
 import { messageOf } from '../../core/log.ts'
 import { lastSigned } from '../../domain/ledger/engine/checkpoints.ts'
 import { evidencePlace, type Settings } from '../config/config.ts'
 import { ownKeyPath, signerOfKey } from '../evidence.ts'
 import { foreignPorts } from '../own-drivers.ts'
-import { type Check, error, type Finding, warning, word } from './finding.ts'
+import { type Check, error, type Finding, warning } from './finding.ts'
 import { openReader } from './stores.ts'
 
 const former =
@@ -40,7 +41,7 @@ export const checkKeys: Check = {
       if (process.platform !== 'win32' && (mode & 0o077) !== 0)
         yield warning(
           `other users can read the key ${path} (mode ${(mode & 0o777).toString(8)})`,
-          `chmod 600 ${word(path)}`,
+          `chmod 600 ${quoted(path)}`,
         )
       try {
         await readKey(path, 'the evidence key')

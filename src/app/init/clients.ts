@@ -7,7 +7,7 @@ import { throughGateway, withoutGateway } from './gateway.ts'
 import { claudeHooks, codexHooks, copilotHooks, cursorHooks, geminiHooks } from './hook-entries.ts'
 import { source as script } from './hook-script.gen.ts'
 import { opencodeIgnore, opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
-import { commandOf, failsClosed, type InitClient, scriptPath, serverCommand, type Wiring } from './wiring.ts'
+import { commandOf, failsClosed, type InitClient, isRemote, scriptPath, serverCommand, type Wiring } from './wiring.ts'
 
 /** A file and its edit. `undo` removes what was added, if the file was changed since. */
 export interface Edit {
@@ -57,9 +57,6 @@ This project records its decisions in cstp. Before you decide something that mat
 \`pre_action\` with what you intend, your confidence and your reasons; act only if it is allowed. When the outcome is known, call \`review_outcome\`. A hook may stop a
 call of a tool: its reason names the rule and what would allow it. Do not work around it.
 `
-
-/** Whether the server of the team is called, over TLS and with tokens of the environment. */
-const isRemote = ({ shared, url }: Wiring): boolean => shared && (url?.startsWith('https:') ?? false)
 
 /** The MCP server entry. @param fromEnv how a client refers to an environment variable @param byDefault suffix with its default value */
 function serverOf(wiring: Wiring, address: string, fromEnv: (name: string) => string, byDefault = ''): Entries {

@@ -2,7 +2,8 @@
 
 type Plain = Record<string, unknown>
 
-const isPlain = (value: unknown): value is Plain => value !== null && typeof value === 'object' && !Array.isArray(value)
+export const isPlain = (value: unknown): value is Plain =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A file that can't be edited without losing part of its content. */
 export class Uneditable extends Error {

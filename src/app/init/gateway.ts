@@ -1,9 +1,7 @@
 /** The MCP servers of a client's settings, started through the gateway: `cstp gateway -- <command>` in place of their commands. */
-import type { Entries } from './edits.ts'
+import { type Entries, isPlain } from './edits.ts'
 import type { Wiring } from './wiring.ts'
 
-const isPlain = (value: unknown): value is Entries =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 const isWords = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 

@@ -1,6 +1,6 @@
 /** Configuration for OpenCode: its plugin, and the MCP server in its settings (https://opencode.ai/docs/mcp-servers). */
 
-import { serverCommand, type Wiring } from './wiring.ts'
+import { isRemote, serverCommand, type Wiring } from './wiring.ts'
 
 const fromEnv = (name: string): string => `{env:${name}}`
 
@@ -12,7 +12,7 @@ export const opencodeIgnore = 'node_modules\npackage.json\npackage-lock.json\nbu
 
 /** The MCP server in the table `mcp` of opencode.json. */
 export const opencodeServer = (wiring: Wiring) =>
-  wiring.shared && wiring.url?.startsWith('https:')
+  isRemote(wiring)
     ? {
         type: 'remote',
         url: `${wiring.url}/mcp`,

@@ -1,4 +1,5 @@
 /** Proves that a client reaches the service: runs exactly the commands in its files, with an event of a hook and the beginning of a session of MCP. */
+import { messageOf } from '../../core/log.ts'
 import type { Connection } from './connection.ts'
 import { clientNames, type InitClient } from './wiring.ts'
 
@@ -100,8 +101,6 @@ async function proveServer([program = '', ...args]: string[], where: Where): Pro
     await child.exited
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Runs the commands of a client. */
 export async function prove(client: InitClient, { hook, server, files }: Connection, where: Where): Promise<Proof> {

@@ -43,6 +43,9 @@ const scriptName = 'cstp-hook.mjs'
 export const scriptPath = ({ shared, data_dir }: Wiring, dir: string): string =>
   shared ? join(dir, '.cstp', scriptName) : join(data_dir, 'hook', scriptName)
 
+/** Whether the server of the team is called, over TLS and with tokens of the environment. */
+export const isRemote = ({ shared, url }: Wiring): boolean => shared && (url?.startsWith('https:') ?? false)
+
 /** Whether a call is stopped if its hook can't be started. */
 export const failsClosed = ({ mode, shared, required }: Wiring): boolean => mode !== 'shadow' && (!shared || required)
 

@@ -10,9 +10,9 @@ import { skeleton } from '../../skeleton.ts'
 import type { CountFilter, Store } from '../../store.ts'
 import { filterOf, random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
-import { countedOf, createAll, idOf, oddRecord, recordOf } from './records.ts'
+import { countedOf, createAll, idOf, numbered, oddRecord, recordOf } from './records.ts'
 
-export function testDecisions({ onEmpty, expect, expectGroups, refused }: Kit): void {
+export function testDecisions({ onEmpty, expect, expectGroups, refused, refusedIn }: Kit): void {
   onEmpty('an empty store answers', async (store) => {
     expect(await readDecision(store.decisions, idOf(1))).toBe(null)
     expect(await store.decisions.get([idOf(1)])).toEqual([])
@@ -49,10 +49,7 @@ export function testDecisions({ onEmpty, expect, expectGroups, refused }: Kit): 
   })
 
   onEmpty('many are read in the order asked for', async (store) => {
-    await createAll(
-      store,
-      [1, 2, 3].map((number) => recordOf(number)),
-    )
+    await createAll(store, numbered([1, 2, 3]))
     const found = await readDecisions(store.decisions, [idOf(3), idOf(9), idOf(1), idOf(3)])
     expect(found.map(({ record }) => record.id)).toEqual([idOf(3), idOf(1), idOf(3)])
     const texts = await store.decisions.get([idOf(3), idOf(9), idOf(1), idOf(3)])
@@ -60,10 +57,7 @@ export function testDecisions({ onEmpty, expect, expectGroups, refused }: Kit): 
   })
 
   onEmpty('a list can be kept to some decisions', async (store) => {
-    await createAll(
-      store,
-      [1, 2, 3, 4].map((number) => recordOf(number)),
-    )
+    await createAll(store, numbered([1, 2, 3, 4]))
     const kept = async (numbers: number[], filter = {}) => {
       const ids = numbers.map(idOf)
       const page = { filter, ids, sort: 'created_at', order: 'asc', offset: 0, limit: 9 } as const
@@ -91,10 +85,7 @@ export function testDecisions({ onEmpty, expect, expectGroups, refused }: Kit): 
   onEmpty('a source key belongs to one decision', async (store) => {
     await createAll(store, [recordOf(1, { source_key: 'a:1' }), recordOf(2)])
     await refused(createAll(store, [recordOf(3, { source_key: 'a:1' })]), 'conflict')
-    await refused(
-      store.transaction((tx) => tx.decisions.put(recordOf(2, { source_key: 'a:1' }), 1)),
-      'conflict',
-    )
+    await refusedIn(store, 'conflict', (tx) => tx.decisions.put(recordOf(2, { source_key: 'a:1' }), 1))
     expect(await store.decisions.find({ source_key: 'a:1' })).toEqual([idOf(1)])
     expect(await store.decisions.find({ source_key: 'a:2' })).toEqual([])
     expect(await readDecision(store.decisions, idOf(3))).toBe(null)
@@ -111,10 +102,7 @@ export function testDecisions({ onEmpty, expect, expectGroups, refused }: Kit): 
       await tx.decisions.put(recordOf(2), 1, 3)
     })
     expect([await revisionOf(1), await revisionOf(2)]).toEqual([7, 3])
-    await refused(
-      store.transaction((tx) => tx.decisions.put(recordOf(1), 1)),
-      'conflict',
-    )
+    await refusedIn(store, 'conflict', (tx) => tx.decisions.put(recordOf(1), 1))
     await store.transaction((tx) => tx.decisions.put(recordOf(1), 7))
     expect((await readDecision(store.decisions, idOf(1)))?.revision).toBe(8)
   })
@@ -122,19 +110,10 @@ export function testDecisions({ onEmpty, expect, expectGroups, refused }: Kit): 
   onEmpty('an update needs the current revision', async (store) => {
     await createAll(store, [recordOf(1)])
     const next = recordOf(1, { category: 'security', tags: ['new'] })
-    await refused(
-      store.transaction((tx) => tx.decisions.put(next, 2)),
-      'conflict',
-    )
-    await refused(
-      store.transaction((tx) => tx.decisions.put(recordOf(2), 1)),
-      'not_found',
-    )
+    await refusedIn(store, 'conflict', (tx) => tx.decisions.put(next, 2))
+    await refusedIn(store, 'not_found', (tx) => tx.decisions.put(recordOf(2), 1))
     await store.transaction((tx) => tx.decisions.put(next, 1))
-    await refused(
-      store.transaction((tx) => tx.decisions.put(recordOf(1), 1)),
-      'conflict',
-    )
+    await refusedIn(store, 'conflict', (tx) => tx.decisions.put(recordOf(1), 1))
     expect(await readDecision(store.decisions, idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
     expect(parseRecord((await store.decisions.get([idOf(1)]))[0]!)).toEqual(next)
     expect(await countDecisions(store.decisions, { category: 'security', tags: ['new'] })).toBe(1)

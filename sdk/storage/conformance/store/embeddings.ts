@@ -9,7 +9,7 @@ import type { Store } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
 import { random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
-import { analyseSimply, createAll, idOf, recordOf } from './records.ts'
+import { activate, analyseSimply, begin, createAll, idOf, numbered, recordOf } from './records.ts'
 
 /** Vectors in which sides of equal text share an array, in each possible combination. */
 function vectorsOf(number: number, dimensions = 3): VectorSet {
@@ -23,40 +23,24 @@ function vectorsOf(number: number, dimensions = 3): VectorSet {
 const put = (store: Store, number: number, embedder = 'test:1', dimensions = 3) =>
   store.transaction((tx) => tx.embeddings.put(idOf(number), { embedder, vectors: vectorsOf(number, dimensions) }))
 
-export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
+export function testEmbeddings({ onEmpty, expect, refused, refusedIn }: Kit): void {
   onEmpty('the first generation is active at once, later ones are built beside it', async (store) => {
     expect(await store.feed.head()).toEqual({ seq: 0, active: null, building: null })
-    const first = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
-    )
+    const first = await begin(store)
     expect([first.embedder, first.dimensions, first.state]).toEqual(['test:1', 3, 'active'])
-    const second = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:2', dimensions: 4 }),
-    )
-    const third = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:3', dimensions: 5 }),
-    )
+    const second = await begin(store, 'test:2', 4)
+    const third = await begin(store, 'test:3', 5)
     expect([second.state, third.state, third.number > second.number]).toEqual(['building', 'building', true])
     expect(await store.feed.head()).toEqual({ seq: 0, active: first, building: third })
-    await refused(
-      store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: second.number })),
-      'not_found',
-    )
-    const active = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'active', number: third.number }),
-    )
+    await refusedIn(store, 'not_found', (tx) => tx.embeddings.putGeneration({ state: 'active', number: second.number }))
+    const active = await activate(store, third.number)
     expect(active).toEqual({ ...third, state: 'active' })
     expect(await store.feed.head()).toEqual({ seq: 0, active, building: null })
   })
 
   onEmpty('vectors make a decision indexed, and come back as they were', async (store) => {
-    await createAll(
-      store,
-      Array.from({ length: 6 }, (_, number) => recordOf(number)),
-    )
-    const { number: generation } = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
-    )
+    await createAll(store, numbered(6))
+    const { number: generation } = await begin(store)
     for (let number = 0; number < 6; number++) await put(store, number)
     const entries = await store.feed.since(0, generation, 9)
     expect(entries.map(({ id }) => id)).toEqual([0, 1, 2, 3, 4, 5].map(idOf))
@@ -81,10 +65,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
   })
 
   onEmpty('the very first vectors start a generation, and later ones say whether it is theirs', async (store) => {
-    await createAll(
-      store,
-      [1, 2].map((number) => recordOf(number)),
-    )
+    await createAll(store, numbered([1, 2]))
     expect(await put(store, 1, 'test:1', 4)).toBe(true)
     const { active } = await store.feed.head()
     expect([active?.embedder, active?.dimensions, active?.state]).toEqual(['test:1', 4, 'active'])
@@ -96,34 +77,22 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
 
   onEmpty('vectors of another length or decision are refused, of another embedder ignored', async (store) => {
     await createAll(store, [recordOf(1)])
-    await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
-    )
+    await begin(store)
     await refused(put(store, 1, 'test:1', 2), 'invalid')
     const { structure } = vectorsOf(1)
     const uneven = { structure, function: structure, both: Float32Array.of(1) }
-    await refused(
-      store.transaction((tx) => tx.embeddings.put(idOf(1), { embedder: 'test:1', vectors: uneven })),
-      'invalid',
-    )
+    await refusedIn(store, 'invalid', (tx) => tx.embeddings.put(idOf(1), { embedder: 'test:1', vectors: uneven }))
     await refused(put(store, 2), 'not_found')
     await put(store, 1, 'test:9', 7)
     expect((await readDecision(store.decisions, idOf(1)))?.indexed).toBe(false)
   })
 
   onEmpty('what is put while a generation is built goes into all of that embedder', async (store) => {
-    await createAll(
-      store,
-      [1, 2, 3].map((number) => recordOf(number)),
-    )
-    const first = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
-    )
+    await createAll(store, numbered([1, 2, 3]))
+    const first = await begin(store)
     await put(store, 1)
     await put(store, 2)
-    const second = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
-    )
+    const second = await begin(store)
     await put(store, 2)
     await put(store, 3)
     const held = async (generation: number) =>
@@ -132,7 +101,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect(await held(second.number)).toEqual([2, 3].map(idOf))
     expect(await countDecisions(store.decisions, { indexed: true })).toBe(3)
     await store.transaction((tx) => tx.embeddings.put(idOf(3), null))
-    await store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: second.number }))
+    await activate(store, second.number)
     expect(await countDecisions(store.decisions, { indexed: true })).toBe(1)
     expect([
       (await readDecision(store.decisions, idOf(1)))?.indexed,
@@ -142,16 +111,11 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
   })
 
   onEmpty('the feed holds each decision once, at its latest change, in the order of commits', async (store) => {
-    await createAll(
-      store,
-      [1, 2, 3].map((number) => recordOf(number)),
-    )
+    await createAll(store, numbered([1, 2, 3]))
     const { seq: start } = await store.feed.head()
     expect((await store.feed.since(0, 0, 99)).map(({ id }) => id)).toEqual([1, 2, 3].map(idOf))
     await store.transaction((tx) => tx.decisions.put(recordOf(1, { preserve: true }), 1))
-    await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 3 }),
-    )
+    await begin(store)
     await put(store, 2)
     const changes = await store.feed.since(start, 1, 99)
     expect(changes.map(({ id }) => id)).toEqual([idOf(1), idOf(2)])

@@ -40,7 +40,7 @@ const seen = async ({ decisions, edges }: Store) => ({
   outgoing: await edges.of([idOf(1)], { direction: 'outgoing', limit: 9 }),
 })
 
-export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
+export function testErasure({ onEmpty, expect, refused, refusedIn, shared }: Kit): void {
   const link = {
     edge_type: 'relates_to',
     weight: 1,
@@ -84,24 +84,12 @@ export function testErasure({ onEmpty, expect, refused, shared }: Kit): void {
 
   onEmpty('erasing what is not there, or was changed, is refused', async (store) => {
     await createAll(store, [recordOf(1)])
-    await refused(
-      store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(2), revision: null }] })),
-      'not_found',
-    )
-    await refused(
-      store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision: 2 }] })),
-      'conflict',
-    )
+    await refusedIn(store, 'not_found', (tx) => tx.erase({ decisions: [{ id: idOf(2), revision: null }] }))
+    await refusedIn(store, 'conflict', (tx) => tx.erase({ decisions: [{ id: idOf(1), revision: 2 }] }))
     await store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision: null }] }))
     for (const revision of [1, null])
-      await refused(
-        store.transaction((tx) => tx.erase({ decisions: [{ id: idOf(1), revision }] })),
-        'not_found',
-      )
-    await refused(
-      store.transaction((tx) => tx.decisions.put(recordOf(1), 1)),
-      'not_found',
-    )
+      await refusedIn(store, 'not_found', (tx) => tx.erase({ decisions: [{ id: idOf(1), revision }] }))
+    await refusedIn(store, 'not_found', (tx) => tx.decisions.put(recordOf(1), 1))
   })
 
   onEmpty('an erasure is undone with its transaction', async (store) => {

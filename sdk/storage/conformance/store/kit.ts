@@ -2,7 +2,7 @@
 import { isStorageError, type StorageErrorKind } from '../../errors.ts'
 import { compareText } from '../../fields.ts'
 import { type CountedDecision, groupDecisions } from '../../groups.ts'
-import type { CountFilter, DecisionReader, GroupKey, Store } from '../../store.ts'
+import type { CountFilter, DecisionReader, GroupKey, Store, Transaction } from '../../store.ts'
 import { thrownBy } from '../check.ts'
 import type { TestRunner } from '../runner.ts'
 
@@ -22,6 +22,8 @@ export interface Kit extends TestRunner {
   onEmpty(title: string, body: (store: Store, again: () => Promise<Store>) => Promise<void>): void
   /** Expects `promise` to reject with a storage error of this kind. */
   refused(promise: Promise<unknown>, kind: StorageErrorKind): Promise<void>
+  /** Expects a transaction of this work to be refused. */
+  refusedIn(store: Store, kind: StorageErrorKind, work: (tx: Transaction) => Promise<unknown>): Promise<void>
   /** Expects the groups of a filter to be those of the decisions that pass it. */
   expectGroups(
     decisions: Pick<DecisionReader, 'groups'>,
@@ -38,8 +40,14 @@ const inOrder = (groups: readonly object[]): string[] =>
 let places = 0
 
 export function kitOf(runner: TestRunner, suite: StoreSuite): Kit {
+  const refused: Kit['refused'] = async (promise, kind) => {
+    const error = await thrownBy(promise)
+    runner.expect(isStorageError(error) ? error.kind : error).toBe(kind)
+  }
   return {
     ...runner,
+    refused,
+    refusedIn: (store, kind, work) => refused(store.transaction(work), kind),
     shared: suite.shared,
     onEmpty(title, body) {
       runner.test(title, async () => {
@@ -60,10 +68,6 @@ export function kitOf(runner: TestRunner, suite: StoreSuite): Kit {
     async expectGroups(decisions, filter, by, passing) {
       const found = inOrder(await decisions.groups(filter, by))
       runner.expect([filter, by, found]).toEqual([filter, by, inOrder(groupDecisions(passing, by))])
-    },
-    async refused(promise, kind) {
-      const error = await thrownBy(promise)
-      runner.expect(isStorageError(error) ? error.kind : error).toBe(kind)
     },
   }
 }

@@ -2,7 +2,7 @@
 import { type DecisionRecord, outcomeValues, stakesValues } from '../../../schema/decision.ts'
 import { filterFields } from '../../fields.ts'
 import type { CountedDecision } from '../../groups.ts'
-import type { Store, StoreOptions } from '../../store.ts'
+import type { Generation, Store, StoreOptions } from '../../store.ts'
 
 /** Ids of seven decisions a day. They ascend with the number; their parts after `-decision-` do not. */
 export function idOf(number: number): string {
@@ -134,3 +134,15 @@ export async function createAll(store: Store, records: readonly DecisionRecord[]
     for (const record of records) await tx.decisions.put(record, 0)
   })
 }
+
+/** Records of these numbers, or of as many from 0 on. */
+export const numbered = (numbers: readonly number[] | number): DecisionRecord[] =>
+  (typeof numbers === 'number' ? [...Array(numbers).keys()] : numbers).map((number) => recordOf(number))
+
+/** Starts a generation of vectors. */
+export const begin = (store: Store, embedder = 'test:1', dimensions = 3): Promise<Generation> =>
+  store.transaction((tx) => tx.embeddings.putGeneration({ state: 'building', embedder, dimensions }))
+
+/** Makes the generation that is being built the active one. */
+export const activate = (store: Store, number: number): Promise<Generation> =>
+  store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number }))

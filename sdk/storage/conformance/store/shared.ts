@@ -3,7 +3,7 @@
 import { readDecision } from '../../decisions.ts'
 import { countDecisions } from '../../groups.ts'
 import type { Kit } from './kit.ts'
-import { createAll, idOf, oddRecord, recordOf } from './records.ts'
+import { activate, begin, createAll, idOf, oddRecord, recordOf } from './records.ts'
 
 const vector = Float32Array.of(0.6, 0.8)
 const vectors = { structure: vector, function: vector, both: vector }
@@ -46,15 +46,11 @@ export function testShared({ onEmpty, expect }: Kit): void {
     }
     await store.transaction((tx) => tx.decisions.put(recordOf(3, { decision: 'unheard0 words' }), 1))
     expect((await other.feed.since(0, 0, 99)).at(-1)?.terms.split(' ')[0]).toBe('unheard0')
-    const { number } = await other.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:1', dimensions: 2 }),
-    )
+    const { number } = await begin(other, 'test:1', 2)
     await store.transaction((tx) => tx.embeddings.put(idOf(3), { embedder: 'test:1', vectors }))
     expect(await countDecisions(other.decisions, { indexed: true })).toBe(1)
-    const next = await store.transaction((tx) =>
-      tx.embeddings.putGeneration({ state: 'building', embedder: 'test:2', dimensions: 2 }),
-    )
-    await store.transaction((tx) => tx.embeddings.putGeneration({ state: 'active', number: next.number }))
+    const next = await begin(store, 'test:2', 2)
+    await activate(store, next.number)
     expect(await countDecisions(other.decisions, { indexed: true })).toBe(0)
     expect((await other.feed.head()).active!.number > number).toBe(true)
   })

@@ -71,7 +71,7 @@ async function prepare(store: Store): Promise<void> {
   })
 }
 
-export function testTransactions({ onEmpty, expect, refused }: Kit): void {
+export function testTransactions({ onEmpty, expect, refused, refusedIn }: Kit): void {
   onEmpty('a transaction that throws leaves no trace', async (store) => {
     await prepare(store)
     const before = await snapshot(store)
@@ -194,9 +194,6 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
 
   onEmpty('a closed store refuses', async (store) => {
     await store.close()
-    await refused(
-      store.transaction(async () => 1),
-      'unavailable',
-    )
+    await refusedIn(store, 'unavailable', async () => 1)
   })
 }
