@@ -3,8 +3,7 @@ import { usageOf, verbOf } from '../cli/args.ts'
 import type { Command, Flags } from '../cli/command.ts'
 import { commands } from '../cli/commands.ts'
 import { connectionFlags } from '../cli/connection.ts'
-
-const cell = (text: string): string => text.replaceAll('|', '\\|')
+import { cell, page, table } from './markdown.ts'
 
 /** @param known flags that are documented elsewhere */
 function flagTable(flags: Flags, known: Flags = connectionFlags): string[] {
@@ -13,9 +12,9 @@ function flagTable(flags: Flags, known: Flags = connectionFlags): string[] {
   const rows = own.map(([name, { kind, value = 'value', about }]) => {
     const shown = kind === 'switch' ? `--${name}` : `--${name} <${value}>`
     const often = kind === 'list' || kind === 'texts' ? ' May be given several times.' : ''
-    return `| \`${cell(shown)}\` | ${cell(about)}${often} |`
+    return [`\`${cell(shown)}\``, `${cell(about)}${often}`]
   })
-  return [['| Flag | Meaning |', '| --- | --- |', ...rows].join('\n')]
+  return [table(['Flag', 'Meaning'], rows)]
 }
 
 function section(command: Command, level: string): string[] {
@@ -34,7 +33,7 @@ function section(command: Command, level: string): string[] {
   ]
 }
 
-export function commandsPage(head: (title: string, about: string) => string): string {
+export function commandsPage(): string {
   const about =
     'Every command takes `--json` (output for programs), `--help`, `--config <file>`, and every [setting](settings.md) as a flag. The exit status is 0 for success, 1 for a failure or a problem found, 2 for an invalid command line or invalid settings, 3 for an alarm of `cstp witness`, 130 after Ctrl-C. Reads by a command are never part of the deliberation of a decision.'
   const connection = [
@@ -42,5 +41,5 @@ export function commandsPage(head: (title: string, about: string) => string): st
     'Commands that call methods connect to the server at `--host` and `--port`, or open the data directory directly.',
     ...flagTable(connectionFlags, {}),
   ]
-  return `${[head('Commands', about).trimEnd(), ...connection, ...commands.flatMap((one) => section(one, '##'))].join('\n\n')}\n`
+  return page('Commands', about, ...connection, ...commands.flatMap((one) => section(one, '##')))
 }

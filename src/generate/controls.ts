@@ -1,19 +1,13 @@
 /** JSON Schemas and the reference page for control rules and bundles, derived from their schemas and the shipped rules. */
-import { toJsonSchema } from '@valibot/to-json-schema'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { ControlFile } from '../../sdk/schema/control.ts'
 import type { PlacedRule } from '../domain/ledger/evidence/controls.ts'
 import type { ControlSet } from '../domain/ledger/evidence/rules.ts'
 import { controlPacks, loadControls, shippedControls } from '../policy/files.ts'
+import { head, schemaFile, table } from './markdown.ts'
 
 /** The default rules, followed by those of packs. */
 const every = loadControls([...shippedControls, ...Object.values(controlPacks).flat()]).sets
-
-/** A JSON Schema as the text of a file. */
-const schemaFile = (schema: unknown, title: string): string => {
-  const { $schema, ...rest } = toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' })
-  return `${JSON.stringify({ $schema, title, ...rest }, null, 2)}\n`
-}
 
 export const bundleSchema = (): string => schemaFile(BundleFile, 'cstp evidence bundle')
 export const controlsSchema = (): string => schemaFile(ControlFile, 'cstp control rules')
@@ -26,21 +20,19 @@ const conditionText = ({ field, ...asked }: PlacedRule['match']['conditions'][nu
 function section({ framework, version, date, source, note, evidence_class, digest, rules }: ControlSet): string {
   const rows = rules.map(({ id, function_id, control_name, stage, description, reason, match }) => {
     const when = [`\`${match.event_type}\``, ...match.conditions.map(conditionText)].join(', ')
-    return `| ${function_id} | ${control_name} | ${stage} | \`${id}\` | ${when} | ${description ?? `Insufficient: ${reason}`} |`
+    return [function_id, control_name, stage, `\`${id}\``, when, description ?? `Insufficient: ${reason}`]
   })
   return [
     `## ${framework}`,
     `Version ${version} of ${date}, for ${evidence_class} events. Digest \`${digest}\`.`,
     `Source: ${source}.`,
     note,
-    ['| Control | Name | Stage | Rule | When | What it says |', '| --- | --- | --- | --- | --- | --- |', ...rows].join(
-      '\n',
-    ),
+    table(['Control', 'Name', 'Stage', 'Rule', 'When', 'What it says'], rows),
   ].join('\n\n')
 }
 
-/** The reference page. @param head renders the head of a page */
-export function controlsPage(head: (title: string, about: string) => string): string {
+/** The reference page. */
+export function controlsPage(): string {
   const about =
     'The control rules: the first three files are applied by default, those after them if `CSTP_CONTROL_PACKS` names their pack (`eu-ai-act`, `iso-42001`) or a file of your own. A control is judged once for each event: where no rule maps it, the first rule about insufficient evidence that fits says why. The digest is the SHA-256 of the rules as canonical JSON; a bundle carries the rules by which it was made, and `cstp verify` prints their digests. For editors: [controls.schema.json](controls.schema.json). [The guide](../guide/evidence.md) says how to read mappings.'
   return `${[head('Control rules', about), ...every.map(section)].join('\n')}\n`

@@ -5,6 +5,7 @@ import { completeRecord } from '../../sdk/schema/complete.ts'
 import { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { dataFormat } from '../core/format.ts'
 import { recordFile } from '../drivers/store/sqlite/parse.ts'
+import { page, rowsOf, table } from './markdown.ts'
 
 const recorded = '2026-03-02T09:30:00.000Z'
 const reviewed = '2026-03-10T16:05:00.000Z'
@@ -69,22 +70,20 @@ export const decisionSchema = (): string => {
   return `${JSON.stringify({ ...schema, properties: { format, ...schema.properties }, ...about }, null, 2)}\n`
 }
 
-export function decisionFilePage(
-  rows: (schema: object, withDefaults: boolean) => string[],
-  head: (title: string, about: string) => string,
-): string {
+export function decisionFilePage(): string {
   const schema = toJsonSchema(DecisionRecord, { errorMode: 'ignore' })
   const about = `Each decision is a YAML file, \`decisions/<yyyy>/<mm>/<id>.yaml\` in the data directory: the record itself, not a copy of it. It may be read,
 searched, diffed and put under version control. A file that is edited or added is read at the server's next start, or with
 \`cstp reindex\`; one that is not valid is left as it is, and \`cstp doctor\` names it. With PostgreSQL there are no files; \`cstp export --yaml <folder>\`
 writes them. Fields of one decision are the same in the file, in \`cstp.getDecision\` and in [the JSON Schema](decision.schema.json). Only the file has \`format\`, the version
 of its format; without it, the version is 1. A field that may be null, a list and a flag may be missing, as in files of earlier versions.`
-  return [
-    head('The file of a decision', about),
-    '## Sample\n',
-    `\`\`\`yaml\n${recordFile(sample)}\`\`\`\n`,
-    '## Fields\n',
-    '| Field | Type | Meaning |\n| --- | --- | --- |',
-    `${rows(schema, false).join('\n')}\n`,
-  ].join('\n')
+  return page(
+    'The file of a decision',
+    about,
+    '## Sample',
+    `\`\`\`yaml
+${recordFile(sample)}\`\`\``,
+    '## Fields',
+    table(['Field', 'Type', 'Meaning'], rowsOf(schema, false)),
+  )
 }

@@ -1,6 +1,7 @@
 /** The reference page of the drivers, made of the first comment of each file that opens one. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { page } from './markdown.ts'
 
 const folder = join(import.meta.dir, '../drivers')
 const ports = {
@@ -36,9 +37,9 @@ async function sectionOf(port: string, about: string): Promise<string> {
   return [`## ${port}`, about, ...lines].join('\n\n')
 }
 
-export async function driversPage(head: (title: string, about: string) => string): Promise<string> {
+export async function driversPage(): Promise<string> {
   const sections = await Promise.all(Object.entries(ports).map(([port, about]) => sectionOf(port, about)))
   const about =
     'The drivers of each storage port. [A driver of your own](../contributing.md#a-driver) can replace each of them through `CSTP_DRIVERS`.'
-  return `${[head('Drivers', about).trimEnd(), ...sections].join('\n\n')}\n`
+  return page('Drivers', about, ...sections)
 }

@@ -1,21 +1,10 @@
 /** JSON Schemas for editors and the reference page, derived from the schemas of guardrail files. */
-import { toJsonSchema } from '@valibot/to-json-schema'
 import { actionFields } from '../../sdk/schema/action.ts'
 import { BreakerRule, operators, Rule, RuleFile } from '../../sdk/schema/guardrail.ts'
 import { TestFile } from '../../sdk/schema/guardrail-test.ts'
+import type { JsonSchema } from '../core/json-schema.ts'
 import { conditionKinds } from '../domain/policy/rules/conditions.ts'
-
-interface JsonSchema {
-  $ref?: string
-  $defs?: Record<string, JsonSchema>
-  type?: string
-  properties?: Record<string, JsonSchema>
-  items?: JsonSchema
-  [key: string]: unknown
-}
-
-const schemaOf = (schema: unknown): JsonSchema =>
-  toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' }) as JsonSchema
+import { head, inputSchema, rowsOf, schemaFile, table } from './markdown.ts'
 
 const scalar = { type: ['string', 'number', 'boolean'] }
 const flatForms = {
@@ -28,7 +17,7 @@ const flatForms = {
 
 /** JSON Schema of rule files, including the flat forms that are converted before the schema is applied. */
 export function rulesSchema(): string {
-  const file = schemaOf(RuleFile)
+  const file = inputSchema(RuleFile)
   const { $schema, $defs, ...long } = file
   const rules = long.properties!.guardrails!
   const rule: JsonSchema = { ...rules.items, patternProperties: flatForms }
@@ -38,15 +27,12 @@ export function rulesSchema(): string {
     title: 'cstp guardrails',
     description: 'A list of rules, or rules, circuit breakers and templates by name.',
     anyOf: [{ type: 'array', items: { $ref: '#/$defs/rule' } }, long],
-    $defs: { ...$defs, rule },
+    $defs: { ...($defs as object), rule },
   }
   return `${JSON.stringify(whole, null, 2)}\n`
 }
 
-export function testsSchema(): string {
-  const { $schema, ...rest } = schemaOf(TestFile)
-  return `${JSON.stringify({ $schema, title: 'cstp guardrail tests', ...rest }, null, 2)}\n`
-}
+export const testsSchema = (): string => schemaFile(TestFile, 'cstp guardrail tests')
 
 const meanings: Record<(typeof operators)[number], string> = {
   '<': 'Less. Numbers only.',
@@ -62,21 +48,18 @@ const meanings: Record<(typeof operators)[number], string> = {
   exists: 'The field is there; with the value false, that it is not.',
 }
 
-/** The reference page. @param rows renders the rows of a table of fields @param head renders the head of a page */
-export function guardrailsPage(
-  rows: (schema: never, withDefaults: boolean) => string[],
-  head: (title: string, about: string) => string,
-): string {
-  const fields = (schema: unknown) => [
-    '| Key | Type | Default | Meaning |',
-    '| --- | --- | --- | --- |',
-    ...rows(schemaOf(schema) as never, true).filter(
-      (line) => !/^\| `(?:conditions|guardrails|circuit_breakers)\./.test(line),
-    ),
-  ]
+/** The reference page. */
+export function guardrailsPage(): string {
+  const fields = (schema: unknown) =>
+    table(
+      ['Key', 'Type', 'Default', 'Meaning'],
+      rowsOf(inputSchema(schema), true).filter(
+        ([path]) => !/^`(?:conditions|guardrails|circuit_breakers)\./.test(path!),
+      ),
+    )
   const about =
     'Everything that a guardrail file may contain. [The guide](../guide/guardrails.md) says how to write rules. For editors: [guardrails.schema.json](guardrails.schema.json) and [guardrail-tests.schema.json](guardrail-tests.schema.json).'
-  const section = (title: string, text: string, lines: string[]) => `## ${title}\n\n${text}\n\n${lines.join('\n')}\n`
+  const section = (title: string, text: string, lines: string) => `## ${title}\n\n${text}\n\n${lines}\n`
   return [
     head('Guardrail files', about),
     section('File', 'A bare list is taken as `guardrails`.', fields(RuleFile)),
@@ -88,18 +71,24 @@ export function guardrailsPage(
     section('Circuit breaker', 'Blocks a scope after failures.', fields(BreakerRule)),
     '## Conditions\n',
     ...Object.entries(conditionKinds).map(
-      ([name, { schema, about }]) => `### ${name}\n\n${about}\n\n${fields(schema).join('\n')}\n`,
+      ([name, { schema, about }]) => `### ${name}\n\n${about}\n\n${fields(schema)}\n`,
     ),
-    section('Operators', 'Of field conditions.', [
-      '| Operator | Meaning |',
-      '| --- | --- |',
-      ...operators.map((one) => `| \`${one}\` | ${meanings[one]} |`),
-    ]),
-    section('Fields', 'Any other name is looked up in the context; `context.<key>` says so.', [
-      '| Field | Kind | Meaning |',
-      '| --- | --- | --- |',
-      ...Object.entries(actionFields).map(([name, { kind, about }]) => `| \`${name}\` | ${kind} | ${about} |`),
-    ]),
+    section(
+      'Operators',
+      'Of field conditions.',
+      table(
+        ['Operator', 'Meaning'],
+        operators.map((one) => [`\`${one}\``, meanings[one]]),
+      ),
+    ),
+    section(
+      'Fields',
+      'Any other name is looked up in the context; `context.<key>` says so.',
+      table(
+        ['Field', 'Kind', 'Meaning'],
+        Object.entries(actionFields).map(([name, { kind, about }]) => [`\`${name}\``, kind, about]),
+      ),
+    ),
     section('Table tests', 'A file `<rules>.test.yaml` beside `<rules>.yaml`.', fields(TestFile)),
   ].join('\n')
 }

@@ -1,5 +1,6 @@
 /** Reference page of the HTTP paths: credentials and statuses. `test/generate/http-page.test.ts` checks it on a running service. */
 import type { Scope } from '../core/caller.ts'
+import { cell, page, table } from './markdown.ts'
 
 export interface PathText {
   /** A path that ends with a slash also serves everything below it. */
@@ -192,23 +193,27 @@ const statusTexts: readonly [number, string][] = [
 ]
 
 const unique = (statuses: readonly number[]): number[] => [...new Set(statuses)].sort((a, b) => a - b)
-const cell = (text: string): string => text.replaceAll('|', '\\|')
 
-export function httpPage(head: (title: string, about: string) => string): string {
-  const rows = paths.map(
-    ({ path, methods, login, about, statuses }) =>
-      `| \`${path}\` | ${methods.join(', ')} | ${login === null ? 'none' : login === 'any' ? 'any token' : `\`${login}\``} | ${unique(statuses).join(', ')} | ${cell(about)} |`,
-  )
+export function httpPage(): string {
+  const rows = paths.map(({ path, methods, login, about, statuses }) => [
+    `\`${path}\``,
+    methods.join(', '),
+    login === null ? 'none' : login === 'any' ? 'any token' : `\`${login}\``,
+    unique(statuses).join(', '),
+    cell(about),
+  ])
   const about =
     'Every path also answers `OPTIONS` (204, with CORS) and refuses other methods (405). A wrong host name is 403 anywhere. An error outside of JSON-RPC is `{"error": "<name>", "message": "<sentence>"}`. A path that ends with a slash serves everything below it.'
-  return [
-    head('HTTP paths', about),
-    '| Path | Methods | Token or scope | Statuses | What it is |\n| --- | --- | --- | --- | --- |',
-    `${rows.join('\n')}\n`,
-    '## Statuses\n',
-    '| Status | Meaning |\n| --- | --- |',
-    `${statusTexts.map(([status, text]) => `| ${status} | ${text} |`).join('\n')}\n`,
-  ].join('\n')
+  return page(
+    'HTTP paths',
+    about,
+    table(['Path', 'Methods', 'Token or scope', 'Statuses', 'What it is'], rows),
+    '## Statuses',
+    table(
+      ['Status', 'Meaning'],
+      statusTexts.map(([status, text]) => [String(status), text]),
+    ),
+  )
 }
 
 /** Statuses explained on the page. */

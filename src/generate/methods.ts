@@ -1,20 +1,13 @@
 /** The reference pages of the methods and of their scopes. */
-import { toJsonSchema } from '@valibot/to-json-schema'
 import type { Effect } from '../../sdk/client/options.ts'
 import { codes } from '../../sdk/errors.ts'
 import { anchorOf } from '../app/docs/page.ts'
 import { type Scope, scopes } from '../core/caller.ts'
-import type { JsonSchema } from '../core/json-schema.ts'
 import { methods } from '../methods/table.ts'
 import { exampleOf, exampleText } from './examples.ts'
 import { paths } from './http.ts'
+import { inputSchema, page, rowsOf, table } from './markdown.ts'
 import { subjectNames, subjectOf } from './subjects.ts'
-
-type Rows = (schema: object, withDefaults: boolean) => string[]
-type Head = (title: string, about: string) => string
-
-const schemaOf = (schema: unknown): JsonSchema =>
-  toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' }) as JsonSchema
 
 const effects: Record<Effect, string> = {
   read: 'reads; can be repeated',
@@ -22,23 +15,19 @@ const effects: Record<Effect, string> = {
   write: 'writes',
 }
 
-export async function methodsPage(rows: Rows, head: Head): Promise<string> {
+export async function methodsPage(): Promise<string> {
   const sections = await Promise.all(
     [...methods].map(async ([name, { summary, params, result, scope, effect, failure }]) => {
-      const [takes, gives] = [rows(schemaOf(params), true), rows(schemaOf(result), false)]
-      const table =
-        takes.length === 0
-          ? 'None.'
-          : ['| Parameter | Type | Default | Meaning |', '| --- | --- | --- | --- |', ...takes].join('\n')
+      const takes = rowsOf(inputSchema(params), true)
       const own = name.replace('cstp.', '')
       return [
         `## ${name}`,
         summary,
         `Scope \`${scope}\`; ${effects[effect]}; returns ${codes[failure]} (\`${failure}\`) if the engine fails.`,
         `### Parameters of ${name}`,
-        table,
+        takes.length === 0 ? 'None.' : table(['Parameter', 'Type', 'Default', 'Meaning'], takes),
         `### Result of ${name}`,
-        ['| Field | Type | Meaning |', '| --- | --- | --- |', ...gives].join('\n'),
+        table(['Field', 'Type', 'Meaning'], rowsOf(inputSchema(result), false)),
         `### Example of ${name}`,
         exampleText(own, await exampleOf(own)),
       ].join('\n\n')
@@ -50,7 +39,7 @@ export async function methodsPage(rows: Rows, head: Head): Promise<string> {
     const names = [...methods.keys()].filter((name) => subjectOf(name.replace('cstp.', '')) === subject)
     return `**${subject}**: ${names.map((name) => `[${name.replace('cstp.', '')}](#${anchorOf(name)})`).join(' · ')}`
   })
-  return `${[head('Methods', about).trimEnd(), ...index, ...sections].join('\n\n')}\n`
+  return page('Methods', about, ...index, ...sections)
 }
 
 const meanings: Record<Scope, string> = {
@@ -63,7 +52,7 @@ const meanings: Record<Scope, string> = {
   admin: 'Operates the service: rules, breakers, audit trail, index. For people.',
 }
 
-export function scopesPage(head: Head): string {
+export function scopesPage(): string {
   const sections = scopes.map((scope) => {
     const named = [...methods].filter(([, method]) => method.scope === scope)
     const called = named.map(([name, { summary }]) => `- [\`${name}\`](methods.md#${anchorOf(name)}): ${summary}`)
@@ -79,5 +68,5 @@ export function scopesPage(head: Head): string {
   })
   const about =
     'The scopes of tokens, and the methods and paths that require them. To grant scopes, see [Agents, tokens and scopes](../guide/access.md).'
-  return `${[head('Scopes', about).trimEnd(), ...sections].join('\n\n')}\n`
+  return page('Scopes', about, ...sections)
 }

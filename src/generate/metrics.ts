@@ -1,5 +1,6 @@
 /** The reference page of the metrics, read from the output of a registry in which each metric was set once. */
 import { createMetrics } from '../surfaces/http/metrics.ts'
+import { page, table } from './markdown.ts'
 
 interface MetricText {
   name: string
@@ -38,20 +39,16 @@ async function exposed(): Promise<MetricText[]> {
   )
 }
 
-export async function metricsPage(head: (title: string, about: string) => string): Promise<string> {
+export async function metricsPage(): Promise<string> {
   const rows = (await exposed())
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(
-      ({ name, type, labels, help }) =>
-        `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
-    )
+    .map(({ name, type, labels, help }) => [
+      `\`${name}\``,
+      type,
+      labels.map((label) => `\`${label}\``).join(', '),
+      help,
+    ])
   const about =
     '`GET /metrics` with a token of the scope `read` answers in the text format of Prometheus. What to alert on is in [Operating](../guide/operating.md).'
-  return [
-    head('Metrics', about),
-    '| Metric | Type | Labels | Meaning |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-    '',
-  ].join('\n')
+  return page('Metrics', about, table(['Metric', 'Type', 'Labels', 'Meaning'], rows))
 }
