@@ -60,6 +60,5 @@ export const backup = defineCommand({
     const others = listWorkspaces(settings.data_dir)
     if (others.length > 0)
       run.terminal.note(`${others.length} workspaces are not in it: cstp workspace export makes a backup of each\n`)
-    return undefined
   },
 })

@@ -45,6 +45,5 @@ export const dashboard = defineCommand({
     if (json) await terminal.out(jsonLine({ url: address }))
     else if (flags.print || !openBrowser(address)) await terminal.out(`${address}\nIt works once, within a minute.\n`)
     else await terminal.out(`Opened ${url}/dashboard\n`)
-    return 0
   },
 })

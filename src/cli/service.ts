@@ -80,7 +80,6 @@ const install = defineCommand({
       { name: service.name, path: service.path },
       () => `installed  ${plain(service.path)}\nstarted    ${service.name}\n`,
     )
-    return 0
   },
 })
 
@@ -96,7 +95,6 @@ const uninstall = defineCommand({
     for (const line of service.stop) call(line, run.env)
     await rm(path)
     await print(run, { name, path }, () => `stopped    ${name}\nremoved    ${plain(path)}\n`)
-    return 0
   },
 })
 

@@ -155,7 +155,6 @@ const list = defineCommand({
         ? 'No token is valid.\n'
         : tableText(tokens, columns(run.terminal.paint, settings), run.terminal),
     )
-    return 0
   },
 })
 
@@ -172,7 +171,6 @@ const revoke = defineCommand({
     await print(run, { id, agent, state: state === 'active' ? 'revoked' : state }, () =>
       state === 'active' ? `revoked  ${id} of ${plain(agent)}\n` : `${id} of ${plain(agent)} is already ${state}\n`,
     )
-    return 0
   },
 })
 

@@ -19,7 +19,6 @@ const create = defineCommand({
     const [name = ''] = run.words
     const made = await (await manage()).createWorkspace((await run.configuration()).settings, name)
     await print(run, { name, state: 'active', ...made }, () => `created  ${name}, settings in ${made.settings_file}\n`)
-    return 0
   },
 })
 
@@ -35,7 +34,6 @@ const list = defineCommand({
         ? 'There is no workspace.\n'
         : workspaces.map(({ name, state }) => `${name}  ${state}\n`).join(''),
     )
-    return 0
   },
 })
 
@@ -51,7 +49,6 @@ const archive = defineCommand({
     const [name = ''] = run.words
     await (await manage()).archiveWorkspace((await run.configuration()).settings, name)
     await print(run, { name, state: 'archived' }, () => `archived  ${name}\n`)
-    return 0
   },
 })
 
@@ -69,7 +66,6 @@ const exported = defineCommand({
     const { settings } = await run.configuration()
     requireWorkspace(settings.data_dir, name)
     await backupTo(run, await settingsOf(settings, name), resolve(folder))
-    return 0
   },
 })
 
@@ -85,7 +81,6 @@ const erase = defineCommand({
     if (!run.flags.yes) throw misuse(`cstp workspace erase removes everything of ${name}: add --yes`)
     await (await manage()).eraseWorkspace((await run.configuration()).settings, name)
     await print(run, { name, state: 'erased' }, () => `erased  ${name}\n`)
-    return 0
   },
 })
 

@@ -1,10 +1,9 @@
 /** Decisions counted by the values of some keys: one `GROUP BY` over the rows that pass. */
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { CountFilter, DecisionGroup, GroupKey } from '../../../../sdk/storage/decisions.ts'
-import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import { dayMs } from '../../../core/time.ts'
+import { groupsOfAll, isKept, withResults } from '../../shared/counts.ts'
 import type { Database } from '../../shared/postgres/database.ts'
-import { withResults } from '../../shared/results.ts'
 import { conditionOf } from './filter.ts'
 import { decisions, reasons, totals } from './schema.ts'
 import { dayOf, tagsOf } from './statements.ts'
@@ -27,31 +26,19 @@ const keys = {
   reason: reasons.type,
 } satisfies Record<GroupKey, unknown>
 
-/** Keys whose numbers of all decisions triggers keep. */
-const totalKeys: readonly GroupKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'project', 'day', 'tag']
-
 function portValue(key: GroupKey, value: string): string {
   if (key === 'stakes') return decisions.stakes.mapFromDriverValue(Number(value)) as string
   return key === 'day' ? new Date(Number(value) * dayMs).toISOString().slice(0, 10) : value
 }
 
-async function ofAll(db: Database, key: GroupKey = 'stakes'): Promise<Record<string, string | number | null>[]> {
+async function ofAll(db: Database, key: GroupKey | undefined): Promise<object[]> {
   const rows = await db
     .select()
     .from(totals)
-    .where(inArray(totals.key, ['stakes', key]))
-  // Each decision has its stakes.
-  const total = rows.reduce((sum, row) => (row.key === 'stakes' ? sum + row.count : sum), 0)
-  const own = rows.filter((row) => row.key === key)
-  const groups = own.map(({ value, count }) => ({ [key]: portValue(key, value), count }))
-  const without = own.reduce((left, { count }) => left - count, total)
-  return without === 0 || key === 'tag' ? groups : [...groups, { [key]: null, count: without }]
-}
-
-async function countAll(db: Database): Promise<{ count: number }[]> {
-  const groups = await ofAll(db)
-  const count = groups.reduce((sum, group) => sum + (group.count as number), 0)
-  return count === 0 ? [] : [{ count }]
+    .where(inArray(totals.key, ['stakes', key ?? 'stakes']))
+  return groupsOfAll(key, (of) =>
+    rows.filter((row) => row.key === of).map(({ value, count }) => ({ value: portValue(of, value), count })),
+  )
 }
 
 export async function groupRows<K extends GroupKey>(
@@ -59,9 +46,7 @@ export async function groupRows<K extends GroupKey>(
   filter: CountFilter,
   by: readonly K[],
 ): Promise<DecisionGroup<K>[]> {
-  const [first, second] = by
-  if (isEmptyFilter(filter) && second === undefined && (first === undefined || totalKeys.includes(first)))
-    return (await (first === undefined ? countAll(db) : ofAll(db, first))) as unknown as DecisionGroup<K>[]
+  if (isKept(filter, by)) return (await ofAll(db, by[0])) as DecisionGroup<K>[]
   const has = (key: GroupKey): boolean => (by as readonly GroupKey[]).includes(key)
   const isShared = has('result')
   const all = isShared

@@ -2,9 +2,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { CountFilter, DecisionGroup, GroupKey } from '../../../../sdk/storage/decisions.ts'
-import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import { dayMs } from '../../../core/time.ts'
-import { withResults } from '../../shared/results.ts'
+import { groupsOfAll, isKept, withResults } from '../../shared/counts.ts'
 import type { Statements } from './connect.ts'
 import { decisions, reasons, tags } from './schema.ts'
 import { build, conditionOf, runner } from './where.ts'
@@ -36,25 +35,14 @@ const keyColumns: Record<GroupKey, SQL | SQLiteColumn> = {
 const dateOf = (day: number | null): string | null =>
   day === null ? null : new Date(day * dayMs).toISOString().slice(0, 10)
 
-/** Keys whose numbers of all decisions triggers keep: counting a hundred thousand rows takes a tenth of a second for each key. */
-const totalKeys: readonly GroupKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'project', 'day', 'tag']
-
 export function groupReader(statements: Statements) {
   const all = runner(statements)
   const totals = statements.prepare<{ value: string; count: number }, [string]>(
     'select value, count from totals where key = ?',
   )
 
-  function ofAll(key: GroupKey | undefined): Record<string, string | number | null>[] {
-    // Each decision has its stakes.
-    const total = totals.all('stakes').reduce((sum, { count }) => sum + count, 0)
-    if (key === undefined) return total === 0 ? [] : [{ count: total }]
-    const rows = totals
-      .all(key)
-      .map(({ value, count }) => ({ [key]: key === 'day' ? dateOf(Number(value)) : value, count }))
-    const without = rows.reduce((left, { count }) => left - (count as number), total)
-    return without === 0 || key === 'tag' ? rows : [...rows, { [key]: null, count: without }]
-  }
+  const totalsOf = (key: GroupKey) =>
+    totals.all(key).map(({ value, count }) => ({ value: key === 'day' ? dateOf(Number(value))! : value, count }))
 
   return function groups<K extends GroupKey>(filter: CountFilter, by: readonly K[]): DecisionGroup<K>[] {
     const keys: readonly GroupKey[] = by
@@ -65,8 +53,7 @@ export function groupReader(statements: Statements) {
           keys.filter((key) => key !== 'result'),
         )
       : null
-    if (isEmptyFilter(filter) && keys.length <= 1 && keys.every((key) => totalKeys.includes(key)))
-      return ofAll(keys[0]) as unknown as DecisionGroup<K>[]
+    if (isKept(filter, keys)) return groupsOfAll(keys[0], totalsOf) as unknown as DecisionGroup<K>[]
     const has = (key: GroupKey): boolean => keys.includes(key)
     const columns = Object.fromEntries(keys.map((key) => [key, sql`${keyColumns[key]}`.as(key)]))
     const sums = { uses: sql`sum(${reasons.uses})`.as('uses'), strength: sql`sum(${reasons.strength})`.as('strength') }
