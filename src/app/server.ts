@@ -234,7 +234,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const access = await openAccess(settings, url, log)
   const limits = createLimits(settings, log, metrics, shared?.lease)
   const workspaces = openWorkspaces({
-    ...{ settings, access, limits, all, log },
+    ...{ settings, access, limits, all, log, main: services },
     open: (own, ownLog, opening) =>
       openProgram(own, ownLog, {}, { search_wait_ms: searchWaitMs, embedder: program.bare, ...opening }),
   })

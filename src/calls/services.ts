@@ -21,6 +21,7 @@ import type { Desk } from '../domain/record/approval/approval.ts'
 import type { SourceMark } from '../domain/record/decision/tombstone.ts'
 import type { Tracker } from '../domain/record/deliberation/tracker.ts'
 import type { IndexSync } from '../domain/search/index-sync.ts'
+import type { Publisher as WorkspacePublisher } from '../domain/search/published.ts'
 
 /** Services that live as long as the server. */
 export interface Services {
@@ -28,6 +29,8 @@ export interface Services {
   /** The search index, kept up to date with the store. */
   index: IndexSync
   embedder: Embedder
+  /** Other workspaces that publish decisions; only in a server. */
+  publishers?(): Promise<readonly WorkspacePublisher[]>
   /** The evidence log, for reading. */
   evidence: Evidence
   /** Rules that map evidence to controls. */

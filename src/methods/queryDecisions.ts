@@ -8,12 +8,13 @@ import { parseRecord } from '../../sdk/storage/decisions.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
-import { hitOf, Scores } from '../domain/record/decision/hits.ts'
+import { type Hit, hitOf, Scores } from '../domain/record/decision/hits.ts'
 import { toFilter } from '../domain/record/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/record/deliberation/inputs.ts'
 import { openPast } from '../domain/record/history/past.ts'
 import { limitSearch, pastTools } from '../domain/search/past.ts'
-import { Precedent, RetrievalMode, search, searchEntries } from '../domain/search/search.ts'
+import { searchPublished } from '../domain/search/published.ts'
+import { Precedent, RetrievalMode, type SearchInput, search, searchEntries } from '../domain/search/search.ts'
 
 const d = v.description
 
@@ -54,7 +55,7 @@ async function find(
   const past = as_of === undefined ? null : await openPast(call, as_of)
   const tools = past ? pastTools(call, past) : call
   const filter = toFilter(filters)
-  const { hits, total, precedent, no_precedent, precedents, corrections, degraded, index } = await search(tools, {
+  const input: SearchInput = {
     query,
     mode: retrieval_mode,
     side: bridge_side,
@@ -62,7 +63,13 @@ async function find(
     filter: past ? { ...filter, created_to_ms: Math.min(filter.created_to_ms ?? past.at_ms, past.at_ms) } : filter,
     offset,
     limit,
-  })
+  }
+  const publishers = past || offset > 0 ? [] : ((await call.publishers?.()) ?? [])
+  const [{ hits, total, precedent, no_precedent, precedents, corrections, degraded, index }, published] =
+    await Promise.all([
+      search(tools, input),
+      publishers.length === 0 ? [] : searchPublished({ publishers, signal: call.signal, log: call.log }, input),
+    ])
   noteInput(call, names, queryInput(query, hits))
   if (past)
     await limitSearch(
@@ -72,15 +79,17 @@ async function find(
       retrieval_mode !== 'semantic',
     )
   const tailored = include_reasons || include_context
+  const shown = (hit: Hit) => {
+    const { reasons, context } = tailored ? parseRecord(hit.text) : { reasons: [], context: null }
+    return {
+      ...hitOf(hit),
+      ...(include_reasons && { reasons: reasons.map((one) => one.text) }),
+      ...(include_context && { context }),
+    }
+  }
   return {
-    decisions: hits.map((hit) => {
-      const { reasons, context } = tailored ? parseRecord(hit.text) : { reasons: [], context: null }
-      return {
-        ...hitOf(hit),
-        ...(include_reasons && { reasons: reasons.map((one) => one.text) }),
-        ...(include_context && { context }),
-      }
-    }),
+    decisions: hits.map(shown),
+    ...(published.length > 0 && { published: published.map((hit) => ({ workspace: hit.workspace, ...shown(hit) })) }),
     total,
     query,
     query_time_ms: call.now() - start,
@@ -102,6 +111,19 @@ export const queryDecisions = defineMethod({
   params,
   result: v.object({
     decisions: v.array(QueryHit),
+    published: v.pipe(
+      v.optional(
+        v.array(
+          v.object({
+            workspace: v.pipe(v.nullable(v.string()), d('Workspace that published it; null for the default one.')),
+            ...QueryHit.entries,
+          }),
+        ),
+      ),
+      d(
+        'Decisions that other workspaces have published and that fit, best first, at most `limit`; only on the first page. No figure counts them, and no method but this one finds them.',
+      ),
+    ),
     total: v.pipe(
       v.number(),
       d(

@@ -1,6 +1,7 @@
 /** Every setting, declared once: its names, default, reader and meaning. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { stakesValues } from '../../../sdk/schema/decision.ts'
 import { type RulePack, rulePacks } from '../../domain/policy/rules/packs.ts'
 import { type NoticeKind, noticeKinds } from '../../domain/record/approval/approval.ts'
 import { type NoticeFormat, noticeFormats } from '../../domain/record/approval/messages.ts'
@@ -167,6 +168,19 @@ export const settings = named({
     null,
     optional(whole(1, 36_500)),
     'Days after which audit entries are removed; each removal adds an entry with their number and the time up to which they were removed. By default they are kept forever.',
+  ),
+  publish_categories: setting(
+    'publish.categories',
+    [],
+    list,
+    'Categories of decisions that other workspaces of this service may find as precedents. By default nothing is published; what is set of these three must all match.',
+  ),
+  publish_projects: setting('publish.projects', [], list, 'Projects of decisions that other workspaces may find.'),
+  publish_min_stakes: setting(
+    'publish.min_stakes',
+    null,
+    optional(oneOf(...stakesValues)),
+    'Least stakes of decisions that other workspaces may find.',
   ),
   approver_roles: setting(
     'approvals.roles',

@@ -57,6 +57,9 @@ const own: readonly SettingName[] = [
   'hook_prompts',
   'min_stability_days',
   'packs',
+  'publish_categories',
+  'publish_min_stakes',
+  'publish_projects',
   'rate_limit',
   'record_guardrails',
   'retention',
@@ -75,6 +78,7 @@ const foreign = {
   ...{ admin_agents: [], evidence_agents: [], curators: [], approvers: [], leads: [], auditors: [] },
   ...{ approver_roles: {}, gateway: {}, github_bots: [], github_webhook_secret: null },
   ...{ webhook_url: null, webhook_secret: null, witnesses: null },
+  ...{ publish_categories: [], publish_projects: [], publish_min_stakes: null },
   ...{ bundle_dir: null, evidence_key: null },
 } satisfies Partial<Settings>
 

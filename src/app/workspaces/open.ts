@@ -1,6 +1,8 @@
 /** The programs of workspaces: each is opened when it is called, and closed when nobody has called it for a while. */
+import type { Services } from '../../calls/services.ts'
 import { describeError, type Log } from '../../core/log.ts'
 import { dayMs } from '../../core/time.ts'
+import { type Publisher, publishedFilters } from '../../domain/search/published.ts'
 import type { Settings } from '../config/config.ts'
 import type { Shared } from '../drivers.ts'
 import { type Opening, StoreLost } from '../lifecycle.ts'
@@ -71,6 +73,8 @@ export interface SpacesOptions {
   log: Log
   /** When open ones are closed: after how long, and above which number. */
   bounds?: { idle_ms: number; most_open: number }
+  /** Services of the default workspace. */
+  main: Services
   open(settings: Settings, log: Log, opening: Pick<Opening, 'afresh' | 'workspace'>): Promise<Program>
 }
 
@@ -118,6 +122,7 @@ export function openSpaces(options: SpacesOptions): Spaces {
     const program = await open(own, ownLog, { afresh: lost.delete(name), workspace: name })
     try {
       program.place.url = all.url()
+      program.services.publishers = () => publishersFor(name)
       const surface = await openSurface(program, {
         ...all,
         settings: own,
@@ -137,6 +142,23 @@ export function openSpaces(options: SpacesOptions): Spaces {
       throw error
     }
   }
+
+  /** The workspaces but this one that publish decisions. */
+  async function publishersFor(reader?: string): Promise<Publisher[]> {
+    const others = [...namesNow()].filter((name) => name !== reader)
+    const found = await Promise.all(
+      others.map(async (workspace): Promise<Publisher> => {
+        // Settings that can't be read publish nothing; opening the workspace says why.
+        const own = await settingsFor(workspace).catch(() => null)
+        const filters = own ? publishedFilters(own) : []
+        return { workspace, filters, use: (work) => use(workspace, ({ program }) => work(program.services)) }
+      }),
+    )
+    if (reader !== undefined)
+      found.push({ workspace: null, filters: publishedFilters(settings), use: (work) => work(options.main) })
+    return found.filter(({ filters }) => filters.length > 0)
+  }
+  options.main.publishers = () => publishersFor()
 
   function spaceOf(name: string): Space {
     const found = spaces.get(name)

@@ -60,6 +60,9 @@ export const decisions = {
     `Index incomplete: ${indexed} of ${total} decisions are searched by meaning.`,
   keywordOnly: 'Embedder unavailable; keyword results only.',
   pages: 'Pages of the list',
+  published: 'Published by other workspaces',
+  publishedLead: 'They are in no figure and have no page here.',
+  from: (workspace: string | null) => (workspace === null ? 'default workspace' : `workspace ${workspace}`),
 }
 
 export const table = {

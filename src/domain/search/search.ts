@@ -31,7 +31,7 @@ import { queryTerms } from './terms.ts'
 export const RetrievalMode = v.picklist(['semantic', 'keyword', 'hybrid'])
 type RetrievalMode = v.InferOutput<typeof RetrievalMode>
 
-interface SearchInput {
+export interface SearchInput {
   query: string
   mode: RetrievalMode
   side: Side

@@ -67,6 +67,56 @@ test('a claim of the issuer names the workspace, for tokens and for people at th
   await company.stop()
 })
 
+test('a workspace finds what another one has published, with its origin, and nothing else of it', async () => {
+  const company = await startCompany(
+    {
+      red: { publish: { categories: ['architecture', 'process'], min_stakes: 'high' } },
+      blue: { publish: { projects: ['shop'] } },
+      green: {},
+    },
+    { CSTP_PUBLISH_PROJECTS: 'base' },
+  )
+  const record = async (where: string, params: object): Promise<string> => {
+    const { result } = await company.rpc(where, 'alice', 'recordDecision', { ...decision, stakes: 'high', ...params })
+    return (result as { decision_id: string }).decision_id
+  }
+  const red = await record('red', {})
+  await record('red', { stakes: 'medium' })
+  await record('red', { category: 'security' })
+  const blue = await record('blue', { project: { name: 'shop' }, stakes: 'low' })
+  await record('blue', {})
+  const green = await record('green', {})
+  const base = await record(defaultOne, { project: { name: 'base' } })
+  await record(defaultOne, {})
+  type Answer = { decisions: { id: string }[]; published?: { workspace: string | null; id: string }[]; total: number }
+  const asked = async (where: string, params: object = {}) => {
+    const query = { query: 'Use Redis', retrieval_mode: 'hybrid', ...params }
+    return (await company.rpc(where, 'bob', 'queryDecisions', query)).result as Answer
+  }
+  const found = async (where: string, params: object = {}) =>
+    new Set((await asked(where, params)).published?.map(({ workspace, id }) => `${workspace} ${id}`))
+  expect(await found('green')).toEqual(new Set([`red ${red}`, `blue ${blue}`, `null ${base}`]))
+  expect(await found('red')).toEqual(new Set([`blue ${blue}`, `null ${base}`]))
+  expect(await found(defaultOne)).toEqual(new Set([`red ${red}`, `blue ${blue}`]))
+  // The caller's filters hold for them too, and never widen what is published.
+  expect(await found('green', { filters: { stakes: 'low' } })).toEqual(new Set([`blue ${blue}`]))
+  expect(await found('green', { filters: { category: 'security' } })).toEqual(new Set())
+  expect(await found('green', { query: 'zebra crossing', retrieval_mode: 'keyword' })).toEqual(new Set())
+  for (const params of [{ offset: 1 }, { as_of: new Date().toISOString() }])
+    expect(await asked('green', params)).not.toHaveProperty('published')
+  // They are in no figure, and by its id nobody else has one.
+  expect(await asked('green')).toMatchObject({ decisions: [{ id: green }], total: 1 })
+  expect((await company.rpc('green', 'bob', 'getStats', {})).result).toMatchObject({ total: 1 })
+  const own = await company.rpc('green', 'bob', 'getDecision', { id: 'decision-0000' })
+  const others = await company.rpc('green', 'bob', 'getDecision', { id: red })
+  expect(
+    JSON.stringify(others.error)
+      .replaceAll(red, 'decision-0000')
+      .replace(/"request_id":"[^"]*"/, ''),
+  ).toBe(JSON.stringify(own.error).replace(/"request_id":"[^"]*"/, ''))
+  await company.stop()
+})
+
 test('a workspace adds its rules and settings to those of the service, and takes over no credentials', async () => {
   const dir = await testDir()
   const settings = await settingsIn(dir, {

@@ -2,10 +2,12 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { loadSettings } from '../../../src/app/config/config.ts'
+import { StoreLost } from '../../../src/app/lifecycle.ts'
 import { createLimits } from '../../../src/app/routes.ts'
 import { openProgram } from '../../../src/app/server.ts'
 import { createWorkspace } from '../../../src/app/workspaces/manage.ts'
 import { openSpaces, UnknownWorkspace, WorkspaceAway } from '../../../src/app/workspaces/open.ts'
+import type { Services } from '../../../src/calls/services.ts'
 import { createAuthenticator } from '../../../src/core/caller.ts'
 import { openSignatures } from '../../../src/core/signed.ts'
 import { openHashEmbedder } from '../../../src/drivers/embedder/hash.ts'
@@ -19,6 +21,7 @@ async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: n
   for (const name of names) await createWorkspace(settings, name)
   const opened: string[] = []
   const embedder = await openHashEmbedder()
+  let lose = (_: Error): void => {}
   const spaces = openSpaces({
     ...{ settings, log: quiet, bounds },
     access: {
@@ -30,9 +33,14 @@ async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: n
       ...{ url: () => 'http://here', newRequestId: () => 'r', ready: () => true, started: 0 },
       stopping: new AbortController().signal,
     },
-    open(own, log, opening) {
-      opened.push(own.data_dir.slice(join(dir, 'workspaces/').length))
-      return openProgram(own, log, {}, { ...opening, embedder })
+    main: {} as Services,
+    async open(own, log, opening) {
+      const name = own.data_dir.slice(join(dir, 'workspaces/').length)
+      opened.push(opening.afresh ? `${name} afresh` : name)
+      const program = await openProgram(own, log, {}, { ...opening, embedder })
+      const { promise, reject } = Promise.withResolvers<never>()
+      lose = (error) => reject(error)
+      return { ...program, failure: Promise.race([program.failure, promise]) }
     },
   })
   const write = (name: string, key: string) =>
@@ -41,7 +49,7 @@ async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: n
     spaces.use(name, async ({ program }) =>
       (await program.services.store.keyed.list('seen', { limit: 10 })).map(({ key }) => key),
     )
-  return { spaces, opened, write, read }
+  return { spaces, opened, write, read, lose: (error: Error) => lose(error) }
 }
 
 test('many first calls open a workspace once, and the one that was called last is kept', async () => {
@@ -69,6 +77,19 @@ test('a workspace that works is kept, one that nobody calls is closed', async ()
   await work
   await until('it is closed too', async () => spaces.opened.size === 0)
   expect(await read('b')).toEqual(['x'])
+  await spaces.close()
+})
+
+test('a workspace that lost its store is opened again by the next call, its index made again once', async () => {
+  const { spaces, opened, write, read, lose } = await spacesOf(['a'], { idle_ms: 600_000, most_open: 8 })
+  await write('a', 'x')
+  lose(new StoreLost(new Error('restored from a backup')))
+  await until('it is closed', async () => !spaces.opened.has('a'))
+  expect(await read('a')).toEqual(['x'])
+  lose(new Error('the embedder failed'))
+  await until('it is closed', async () => !spaces.opened.has('a'))
+  expect(await read('a')).toEqual(['x'])
+  expect(opened).toEqual(['a', 'a afresh', 'a'])
   await spaces.close()
 })
 

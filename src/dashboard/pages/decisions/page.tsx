@@ -5,7 +5,7 @@ import { whole } from '../../figures.ts'
 import { Pager, pageIn } from '../../form.tsx'
 import { addressOf, go, goWith, To, useArrival, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Empty } from '../../ui.tsx'
+import { Badge, Empty, List, Panel } from '../../ui.tsx'
 import { Chips, Facets } from './facets.tsx'
 import { Filters, Suggestions } from './filters.tsx'
 import { Hits } from './hits.tsx'
@@ -97,6 +97,22 @@ export function Decisions() {
                     wanted={wanted}
                     sortBy={(sort, order) => goWith(place, { sort, order, page: null })}
                   />
+                )}
+                {answer && answer.published.length > 0 && (
+                  <Panel title={t.published} lead={t.publishedLead}>
+                    <List of={answer.published}>
+                      {({ workspace, title, outcome, stakes, category, lessons }) => (
+                        <>
+                          {title} <Badge of={outcome ?? 'pending'} /> <Badge of={stakes} />
+                          <div class="quiet facts">
+                            <span>{t.from(workspace)}</span>
+                            <span>{category}</span>
+                            {lessons && <span>{lessons}</span>}
+                          </div>
+                        </>
+                      )}
+                    </List>
+                  </Panel>
                 )}
                 <Pager name={t.pages} page={page} last={last} />
               </>

@@ -82,6 +82,8 @@ export interface Found {
     /** Number of rows down to the last precedent; null if it is unknown. */
     precedents: number | null
     degraded: boolean
+    /** Decisions of other workspaces that fit. */
+    published: NonNullable<QueryDecisionsResult['published']>
     /** Decisions that can be found by meaning, if some can't be yet; null if all can. */
     partial: { indexed: number; total: number } | null
   }
@@ -153,9 +155,10 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
     ),
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
-  const { total, precedent, precedents, degraded, index, query_time_ms } = answer
+  const { total, precedent, precedents, degraded, index, query_time_ms, published = [] } = answer
   const partial = index.complete ? null : index
-  return { rows, total, offset, answer: { ms: Math.round(query_time_ms), precedent, precedents, degraded, partial } }
+  const ms = Math.round(query_time_ms)
+  return { rows, total, offset, answer: { ms, precedent, precedents, degraded, partial, published } }
 }
 
 /** Every decision of the plain list, not only the page that is shown. */
