@@ -5,10 +5,10 @@
  */
 import type { Transport } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
-import { waitForAnswer } from './approval-wait.ts'
+import { openWaiting } from './approval-wait.ts'
 import { openCalls } from './calls.ts'
 import { openConnection } from './connection.ts'
-import type { Gate, Judged, ToolCall, WaitingFor } from './gate.ts'
+import type { Gate, Judged, ToolCall } from './gate.ts'
 import {
   capabilitiesIn,
   continuation,
@@ -16,17 +16,18 @@ import {
   failure,
   fieldsOf,
   type Id,
+  isModern,
   isNotification,
   isRequest,
   lost,
   type Message,
   metaOf,
   openPage,
-  opensPages,
   type Request,
   type Response,
   refusal,
   refusedWith,
+  shownBy,
   subscriptionIn,
   success,
   unrecorded,
@@ -103,20 +104,11 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     if (greeting !== null) void toClient({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
   }
 
-  const waitFor = (id: Id, { progressToken }: Fields, approval: WaitingFor): Promise<boolean> =>
-    waitForAnswer({
-      approval,
-      answered: gate.answered,
-      isOpen: () => calls.has(id),
-      elapsed,
-      wait_ms: approval_wait_ms,
-      sleep: (ms) => sleep(ms, stopping.signal),
-      async tell(progress, message) {
-        if (progressToken === undefined) return
-        const params = { progressToken, progress, message }
-        await toClient({ jsonrpc: '2.0', method: 'notifications/progress', params } as Message, id)
-      },
-    })
+  const waiting = openWaiting({
+    ...{ gate, calls, toClient, session, elapsed },
+    wait_ms: approval_wait_ms,
+    sleep: (ms) => sleep(ms, stopping.signal),
+  })
 
   const judged = async (call: ToolCall): Promise<Judged> => {
     const tool = await tools.find(call.tool, lastMeta)
@@ -148,12 +140,14 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       else {
         let verdict = await judged(call)
         if (verdict.kind === 'ask') {
-          const pages = opensPages(capabilitiesIn(meta) ?? capabilities)
-          if (pages && answered === null) {
+          const by = shownBy(capabilitiesIn(meta) ?? capabilities)
+          if (by === 'url' && answered === null) {
             calls.end(id)
             return toClient(openPage(id, verdict.approval, meta), id)
           }
-          if (await waitFor(id, meta, verdict.approval)) verdict = await judged(call)
+          // Clients of the newest revision take no requests.
+          const form = by === 'form' && !isModern(meta)
+          if (await waiting.wait(id, meta, verdict.approval, form)) verdict = await judged(call)
         }
         if (verdict.kind !== 'forward') {
           if (calls.end(id)) await toClient(refusal(id, verdict.reason, meta), id)
@@ -256,6 +250,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       // A call that is still judged is never sent.
       if (calls.cancel(id)) return
     }
+    if (!isNotification(message) && waiting.takes(message as Response)) return
     await server.send(message)
   }
 

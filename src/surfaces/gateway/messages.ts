@@ -31,9 +31,11 @@ export const fieldsOf = (value: unknown): Fields =>
 export const metaOf = ({ params }: Pick<Request, 'params'>): Fields => fieldsOf(fieldsOf(params)._meta)
 export const isModern = (meta: Fields): boolean => typeof meta[PROTOCOL_VERSION_META_KEY] === 'string'
 
-/** Whether the client shows a page to its user when a server asks it to. */
-export const opensPages = (capabilities: unknown): boolean =>
-  fieldsOf((capabilities as ClientCapabilities | undefined)?.elicitation).url !== undefined
+/** What the client shows to its user when a server asks it to: pages, else forms; null if it shows neither. */
+export function shownBy(capabilities: unknown): 'url' | 'form' | null {
+  const elicitation = (capabilities as ClientCapabilities | undefined)?.elicitation
+  return elicitation === undefined ? null : fieldsOf(elicitation).url === undefined ? 'form' : 'url'
+}
 
 export const capabilitiesIn = (meta: Fields): unknown => meta[CLIENT_CAPABILITIES_META_KEY]
 
@@ -80,6 +82,15 @@ export function withNotes(result: Record<string, unknown>, notes: readonly strin
 }
 
 const ownState = 'cstp-approval:'
+
+/** The request to show the address of an approval to the user, for a client that shows forms. */
+export const approvalForm = ({ id, url }: WaitingFor) => ({
+  method: 'elicitation/create',
+  params: {
+    message: `Approval ${id} is needed. It is decided at ${url}; what is entered here decides nothing.`,
+    requestedSchema: { type: 'object', properties: {} },
+  },
+})
 
 /** Asks the client to show the page of an approval to its user, and to call again. */
 export function openPage(id: Id, { id: elicitationId, url }: WaitingFor, meta: Fields): Message {

@@ -163,6 +163,32 @@ test('a client that shows pages is led to the page of the approval', async () =>
   expect(textsOf(await client.callTool({ name: 'deploy', arguments: { version: 3 } }))).toBe('deploy')
 })
 
+test('a client that shows forms gets one with the address, whose answer grants nothing; who declines it waits no longer', async () => {
+  const one = await open({ rules: stepUp, limits: { approval_wait: 20 } })
+  const client = await one.connect({ client: { capabilities: { elicitation: {} } } })
+  let action: 'accept' | 'decline' = 'accept'
+  const shown: string[] = []
+  client.setRequestHandler(
+    'elicitation/create' as never,
+    (async ({ params }: { params: { message: string } }) => {
+      shown.push(params.message)
+      return { action, ...(action === 'accept' && { content: { approve: true } }) }
+    }) as never,
+  )
+  const call = client.callTool({ name: 'deploy', arguments: { version: 3 } })
+  const id = await pendingOf(one)
+  await until('the form is shown', async () => shown.length === 1)
+  expect(shown[0]).toContain(`/dashboard/approvals/${id}`)
+  await Bun.sleep(600)
+  expect(one.calls()).toEqual([])
+  await one.serving.call('decideApproval', { id, decision: 'approve' }, 'root')
+  expect(textsOf(await call)).toBe('deploy')
+  action = 'decline'
+  const declined = await client.callTool({ name: 'deploy', arguments: { version: 4 } })
+  expect([declined.isError, shown.length]).toEqual([true, 2])
+  expect(one.calls()).toHaveLength(1)
+})
+
 test('what the gateway saw is what a rule can ask for: deploy only after tests that passed', async () => {
   const { connect, calls } = await open({
     rules: `
