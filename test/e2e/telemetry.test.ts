@@ -1,7 +1,9 @@
 /** OpenTelemetry: spans of calls in the caller's trace, and the audit trail as logs, both to a collector over HTTP. */
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { auditExportCollection } from '../../src/app/telemetry/audit-logs.ts'
 import { startCollector } from '../support/collector.ts'
 import { bareEnv, cstp, root, run, serve, testDir, until } from '../support/process.ts'
 
@@ -87,6 +89,11 @@ test('every audit entry arrives once and in order, over an unavailable collector
   await until('a refusal', async () => collector.state.refused > 0)
   await first.stop('SIGKILL')
   collector.state.up = true
+  // The killed server would hold its lease for 15 more seconds.
+  using db = new Database(join(dir, 'cstp.db'))
+  const ended = `update keyed_records set value = json_set(value, '$.lease_until_ms', 0) where collection = ?`
+  expect(db.run(ended, [auditExportCollection]).changes).toBe(1)
+  db.close()
   const second = await serve(env)
   await record(second.url, 5)
   const trail = await cstp(

@@ -147,7 +147,11 @@ export function followAudit({ store, now, log, ...rest }: AuditLogsOptions): Per
     ...job,
     async close() {
       const rest = job.drain().catch((error) => log('warn', 'the end of the audit trail waits', describeError(error)))
-      await Promise.race([rest, Bun.sleep(closing_ms)])
+      // A timer that nobody waits for any more would hold the process up.
+      const over = Promise.withResolvers<void>()
+      const cancel = later(closing_ms, over.resolve)
+      await Promise.race([rest, over.promise])
+      cancel()
       await exporter.shutdown()
       await job.close()
     },
