@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { remainsOf } from '../../../src/drivers/store/sqlite/pages.ts'
 import { scrubber } from '../../../src/drivers/store/sqlite/scrub.ts'
 import * as fc from '../../support/property.ts'
 import { freshDir } from './sqlite-tools.ts'
@@ -102,4 +103,25 @@ test('whatever was put and deleted, in a file of whichever settings: only what r
     ),
     { numRuns: 12 },
   )
+})
+
+test('a chain of pages that was read while it changed, and leads to itself, ends', () => {
+  const [leaf, chained] = [Buffer.alloc(512), Buffer.alloc(512)]
+  const payload = 39 + 450 + 508 * 2 ** 31
+  const length = Array.from(
+    { length: 6 },
+    (_, at) => (Math.floor(payload / 128 ** (5 - at)) % 128) | (at < 5 ? 0x80 : 0),
+  )
+  // One cell: its length, its key, 39 bytes of its own, and the page of the rest.
+  const cell = Buffer.from([...length, 1, ...Array(39).fill(7), 0, 0, 0, 3])
+  leaf.set([0x0d, 0, 0, 0, 1, 1, 144, 0, 1, 144])
+  cell.copy(leaf, 400)
+  chained.writeUInt32BE(3)
+  let reads = 0
+  const read = (number: number) => {
+    if (++reads > 100) throw new Error('it goes round in a circle')
+    return number === 3 ? chained : leaf
+  }
+  const pages = { size: 512, usable: 512, count: 3, mapped: 0, read }
+  expect([...remainsOf(pages, new Map(), 2)]).toEqual([])
 })

@@ -82,7 +82,9 @@ function* tail({ usable, read, count }: Pages, kind: number, bytes: Buffer, cell
   const last = (payload - local) % (usable - 4)
   if (local === payload || last === 0 || at + local + 4 > usable) return
   let page = bytes.readUInt32BE(at + local)
-  for (let left = Math.ceil((payload - local) / (usable - 4)); page > 1 && page <= count; left--) {
+  let left = Math.ceil((payload - local) / (usable - 4))
+  // No chain has more pages than the file. One of a page that changed while it was read may be a circle.
+  for (; left <= count && page > 1 && page <= count; left--) {
     const chained = read(page)
     if (left === 1) return yield* ifDirty(page, chained, 4 + last, usable)
     page = chained.readUInt32BE(0)
