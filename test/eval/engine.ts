@@ -22,15 +22,12 @@ import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
 import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
-import type { Corpus } from './segments.ts'
 
 export interface Engine {
   /** Calls `cstp.<method>` with all scopes. */
   call(method: string, params: unknown): Promise<unknown>
   /** Embeds what reviews have changed. */
   settle(): Promise<void>
-  /** What its index holds, and these questions as vectors, to search them elsewhere. */
-  corpus(questions: readonly string[]): Promise<Corpus>
   close(): Promise<void>
 }
 
@@ -130,19 +127,6 @@ export async function openEngine(shared?: Embedder): Promise<Engine> {
   return {
     call: (method, params) => dispatch({ method: `cstp.${method}`, params, caller, request_id: 'eval', signal }),
     settle: async () => void (await outbox.drain()),
-    async corpus(questions) {
-      await index.sync()
-      const { number, dimensions } = index.generation()!
-      const held = await store.feed.since(0, number, Number.MAX_SAFE_INTEGER)
-      const entries = held.map(({ id, fields, terms, vectors }) => ({
-        id,
-        value: fields && { fields, terms, vectors },
-      }))
-      const vectors = await embedder.embed(questions, 'query', signal)
-      // The rest is padding.
-      const asked = questions.map((text, at) => ({ text, vector: vectors[at]!.subarray(0, dimensions) }))
-      return { entries, embedder: embedder.id, questions: asked }
-    },
     async close() {
       for (const one of [tracker, outbox, index, ...(shared ? [] : [embedder]), store]) await one.close()
     },

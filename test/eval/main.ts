@@ -1,7 +1,7 @@
 /**
  * `bun run eval`: how well the three modes find real decisions, beside grep and plain BM25. `--part development` or `held-out` takes one
  * part of the questions (nothing is tuned on the held-out part), `--locomo <file>` measures on LoCoMo instead, `--calibration` the error
- * rates of verdicts, intervals, resolution and drift (fails where a bound is broken), `--context` what a model is shown for thirty tasks (fails where a rule is broken), `--classes` hybrid by corpus, size and class of question (fails where a rule is broken), `--segments` what a search of segments misses, `--write` puts the tables into the pages of the documentation.
+ * rates of verdicts, intervals, resolution and drift (fails where a bound is broken), `--context` what a model is shown for thirty tasks (fails where a rule is broken), `--classes` hybrid by corpus, size and class of question (fails where a rule is broken), `--write` puts the tables into the pages of the documentation.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,6 @@ import { locomo } from './locomo.ts'
 import { writeInto } from './pages.ts'
 import { type Pep, recordParams } from './peps.ts'
 import { histories, rateTables } from './rates.ts'
-import { recallOfSegments } from './segments.ts'
 import {
   type Asked,
   modes,
@@ -63,7 +62,6 @@ const { values } = parseArgs({
     calibration: { type: 'boolean' },
     classes: { type: 'boolean' },
     context: { type: 'boolean' },
-    segments: { type: 'boolean' },
     write: { type: 'boolean' },
   },
 })
@@ -209,17 +207,6 @@ const engine = await openEngine()
 const start = performance.now()
 const sources = await load(engine, peps)
 console.log(`${sources.size} decisions recorded in ${((performance.now() - start) / 1_000).toFixed(1)} s`)
-if (values.segments) {
-  const asked = await Promise.all(parts.map((part) => readLines<Question>(join(import.meta.dir, `${part}.jsonl`))))
-  const tail = 100
-  const recall = await recallOfSegments(await engine.corpus(asked.flat().map(({ question }) => question)), tail)
-  console.log(
-    `recall@10 with ${tail} decisions in memory and the others in a segment, of an exhaustive search:`,
-    recall,
-  )
-  await engine.close()
-  process.exit(0)
-}
 const documents = peps.map(({ source, decision, context, motivation }) => ({
   source,
   text: [decision, context, motivation].filter(Boolean).join('\n'),
