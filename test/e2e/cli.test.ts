@@ -2,6 +2,9 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { commands } from '../../src/cli/commands.ts'
+import { commandHelp } from '../../src/cli/help.ts'
+import { openTerminal } from '../../src/cli/terminal.ts'
 import { whyLacking } from '../support/needing.ts'
 import { bareEnv, cstp, root, run, serve, testDir } from '../support/process.ts'
 
@@ -168,10 +171,10 @@ describe('help', () => {
       'docs',
       'licenses',
     ])
-    for (const name of names) {
-      const { status, out } = await cstp([name, '--help'], env)
-      expect(status).toBe(0)
-      expect(out).toContain(`usage: cstp ${name}`)
+    const terminal = openTerminal({})
+    for (const command of commands) {
+      const out = await commandHelp(command, [], terminal)
+      expect(out).toContain(`usage: cstp ${command.name}`)
       expect(out).toContain('examples:')
       expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(110)
     }

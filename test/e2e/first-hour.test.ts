@@ -1,6 +1,6 @@
 /**
  * The first hour with each client, as the real program in an empty home: one command connects it and proves that, a command that can't be undone
- * is stopped with its reason and what to do instead, the next session knows what was decided, a service that was killed is there again, and
+ * runs in its safe form, the next session knows what was decided, a service that was killed is there again and stops what is irreversible, and
  * everything is taken back byte for byte. No name of the program is on PATH.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
@@ -61,14 +61,6 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
       expect(Buffer.from(text, 'base64').toString()).not.toMatch(/"command": "(?:cstp|node) /)
   })
 
-  test('a command that cannot be undone is stopped, with its reason and what to do instead', async () => {
-    const { result } = await agent.turn({}, { command: 'git reset --hard' })
-    expect(result).toContain('cstp stopped this call. irreversible.')
-    expect(result).toContain('What would allow it:')
-    expect(result).toContain('git stash')
-    expect(await agent.turn({})).toMatchObject({ ran: true })
-  })
-
   test('a command with a safe form runs in it where the client takes that, and is else stopped with it', async () => {
     const { result } = await agent.turn({}, { command: 'GIT_TRACE=1 git push --force origin main' })
     const changes = client === 'codex' || client === 'gemini' || client === 'claude-code'
@@ -80,16 +72,18 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const
   test('the next session knows what was decided', async () => {
     const decision = ['record', 'Files are made by the build', '--category', 'process', '--confidence', '0.9']
     expect(await cstp(decision, env)).toMatchObject({ status: 0, err: '' })
-    expect((await agent.turn({})).saw('Files are made by the build')).toBe(true)
+    const turn = await agent.turn({})
+    expect([turn.ran, turn.saw('Files are made by the build')]).toEqual([true, true])
   })
 
-  test('a service that was killed is there again for the next call', async () => {
+  test('a service that was killed is there again, and a command that cannot be undone is stopped with its reason and what to do instead', async () => {
     const first = pid()
     await kill()
-    expect(await agent.turn({})).toMatchObject({ ran: true })
-    expect([pid() === first, pid()]).toEqual([false, expect.any(Number)])
     const { result } = await agent.turn({}, { command: 'git reset --hard' })
-    expect(result).toContain('irreversible.')
+    expect([pid() === first, pid()]).toEqual([false, expect.any(Number)])
+    expect(result).toContain('cstp stopped this call. irreversible.')
+    expect(result).toContain('What would allow it:')
+    expect(result).toContain('git stash')
   })
 
   test('--undo leaves every byte as it was', async () => {

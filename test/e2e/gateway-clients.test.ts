@@ -252,11 +252,7 @@ test.skipIf(missing !== '')(
       for (const args of [
         ['tools/list'],
         ['tools/call', '--tool-name', 'get-structured-content', '--tool-arg', 'location=Chicago'],
-        ['tools/call', '--tool-name', 'get-annotated-message', '--tool-arg', 'messageType=debug'],
-        ['resources/list'],
         ['resources/read', '--uri', document],
-        ['resources/templates/list'],
-        ['prompts/list'],
         ['prompts/get', '--prompt-name', 'args-prompt', '--prompt-args', 'city=Chicago'],
       ] as const) {
         const [direct, judged] = await Promise.all([inspect(command, ...args), inspect(through, ...args)])

@@ -43,6 +43,18 @@ const runtimes: [name: string, program: string][] = [
   ['Bun', process.execPath],
 ]
 if (node === null) test.skip('there is no Node here', () => {})
+test('an input that never ends is stopped before the client gives up', async () => {
+  const ends = runtimes.map(async ([, program]) => {
+    const pipes = { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' } as const
+    const process = Bun.spawn([program, script, 'codex'], { cwd: dir, env: ada(), ...pipes })
+    process.stdin.write('{"hook_event_name":"PreToolUse"')
+    process.stdin.flush()
+    expect(await process.exited).toBe(2)
+    expect(await new Response(process.stderr).text()).toStartWith('cstp: ')
+  })
+  await Promise.all(ends)
+})
+
 for (const [name, program] of runtimes)
   describe(`cstp-hook.mjs with ${name}`, () => {
     const hook = (args: string[], input: string, env: Record<string, string> = ada()) =>
@@ -180,20 +192,6 @@ for (const [name, program] of runtimes)
       await spoil(at)
       const { status, out } = await hook(['codex'], body('PreToolUse', { ...shell('git push --force'), cwd: at }))
       expect([status, JSON.parse(out)]).toMatchObject([0, { hookSpecificOutput: { permissionDecision: 'deny' } }])
-    })
-
-    test('an input that never ends is stopped before the client gives up', async () => {
-      const process = Bun.spawn([program, script, 'codex'], {
-        cwd: dir,
-        env: ada(),
-        stdin: 'pipe',
-        stdout: 'pipe',
-        stderr: 'pipe',
-      })
-      process.stdin.write('{"hook_event_name":"PreToolUse"')
-      process.stdin.flush()
-      expect(await process.exited).toBe(2)
-      expect(await new Response(process.stderr).text()).toStartWith('cstp: ')
     })
 
     test.each([

@@ -178,7 +178,7 @@ for (const [driver, serve, open] of drivers) {
       const error = await failure(embedder.embed(['a'], 'document', never))
       expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining("can't be reached") })
       const hanging = keep(serve(() => new Promise<Response>(() => {})))
-      keep(await open(hanging.url))
+      keep(await open(hanging.url, { timeout_ms: 300 }))
       const strict = keep(serve(() => Response.json({ error: 'Invalid token' }, { status: 401 })))
       expect((await failure(open(strict.url))).message).toMatch(/answered 401: .*Invalid token/)
     })
