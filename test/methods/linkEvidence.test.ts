@@ -19,26 +19,15 @@ forEachBackend((open) => {
       expect(code).toBe(-32602)
       return (data as { issues: { path: string }[] }).issues[0]!.path
     }
-    expect(await issue({ event_seqs: [] })).toBe('event_seqs')
-    expect(await issue({ event_seqs: undefined })).toBe('event_seqs')
-    expect(await issue({ event_seqs: 1 })).toBe('event_seqs')
     expect(await issue({ event_seqs: [1, '2'] })).toBe('event_seqs.1')
     expect(await issue({ event_seqs: [0] })).toBe('event_seqs.0')
     expect(await issue({ event_seqs: [1.5] })).toBe('event_seqs.0')
-    expect(await issue({ event_seqs: [1, 2, 1] })).toBe('event_seqs.2')
-    expect(await issue({ event_seqs: [1, 4] })).toBe('event_seqs.1')
     expect(await issue({ event_seqs: [3] })).toBe('event_seqs.0')
     expect(await issue({ stakes: 'low' })).toBe('stakes')
     expect(await issue({ stakes: 'enormous' })).toBe('stakes')
     expect(await issue({ has_outcome: true })).toBe('has_outcome')
     expect(await issue({ has_outcome: 'false' })).toBe('has_outcome')
     expect(await issue({ evidence_class: 'observed' })).toBe('evidence_class')
-    const unknown = await program.refused(
-      'linkEvidence',
-      { decision_id: '2020-01-01-decision-000000000000', event_seqs: [1] },
-      'root',
-    )
-    expect([unknown.code, unknown.data]).toEqual([-32007, { id: '2020-01-01-decision-000000000000' }])
     expect((await program.call('verifyEvidenceChain')).records).toBe(3)
   })
 })

@@ -45,12 +45,6 @@ forEachBackend((open) => {
     expect(deliberation!.steps[1]).toMatchObject({ step: 2, type: 'reasoning', thought: 'after', agent: 'curator' })
     expect((await program.refused('recordThought', { text: 'no', decision_id: id }, 'bob')).error).toBe('forbidden')
     expect(await stepsOf(program, await program.record({}, 'bob'))).toEqual([])
-    const missing = '2026-07-01-decision-ffffffffffff'
-    expect((await program.refused('recordThought', { text: 'x', decision_id: missing })).error).toBe(
-      'decision_not_found',
-    )
-    for (const text of ['', ' ', 'x'.repeat(10_001), undefined])
-      expect((await program.refused('recordThought', { text })).error).toBe('invalid_params')
   })
 
   test('ten thoughts at once on two servers are ten steps', async () => {
