@@ -1,5 +1,5 @@
 /** A real browser for the dashboard's tests, which notes everything that a page complains about. */
-import axe, { type AxeResults, type RunOptions } from 'axe-core'
+import axe, { type AxeResults, type RunOnly, type RunOptions } from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 
 export const executable = Bun.which('chromium') ?? Bun.which('google-chrome')
@@ -103,6 +103,13 @@ export async function settled(page: Page): Promise<void> {
     { since: crypto.randomUUID(), calm_ms: 80, frames: 5 },
   )
 }
+
+/** Those rules of WCAG 2.2 AA that look at colours. */
+export const colours: RunOnly = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
+
+/** By how many pixels a page is wider than its window. */
+export const spill = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
 /** What axe finds on a page or in a part of it. */
 export async function violations(
