@@ -83,20 +83,24 @@ export function* switchesOf(
       join(dir, '.claude', 'settings.json'),
       join(home, '.claude', 'settings.json'),
     ],
+    codex: [join(dir, '.codex', 'config.toml'), join(home, '.codex', 'config.toml')],
     gemini: [join(dir, '.gemini', 'settings.json'), join(home, '.gemini', 'settings.json')],
     copilot: [join(dir, '.github', 'hooks', 'cstp.json')],
   }
   for (const path of paths[client] ?? []) {
     let root: Plain = {}
     try {
-      root = plain(JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')))
+      const parse = path.endsWith('.toml') ? Bun.TOML.parse : JSON.parse
+      root = plain(parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')))
     } catch {
-      // A file that is missing or no JSON switches nothing off.
+      // A file that is missing or can't be parsed switches nothing off.
     }
-    const { disableAllHooks, disabledMcpjsonServers, hooksConfig, hooks, tools } = root
+    const { disableAllHooks, disabledMcpjsonServers, features, hooksConfig, hooks, tools } = root
     if (disableAllHooks === true) yield { path, setting: 'disableAllHooks' }
     if (Array.isArray(disabledMcpjsonServers) && disabledMcpjsonServers.includes('cstp'))
       yield { path, setting: 'disabledMcpjsonServers' }
+    for (const name of ['hooks', 'codex_hooks'])
+      if (plain(features)[name] === false) yield { path, setting: `features.${name}` }
     if (client !== 'gemini') continue
     if (plain(hooksConfig).enabled === false) yield { path, setting: 'hooksConfig.enabled' }
     if (plain(hooks).enabled === false) yield { path, setting: 'hooks.enabled' }

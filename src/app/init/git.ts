@@ -11,9 +11,13 @@ export interface Repository {
   exclude: string
 }
 
+/** A hostile repository may have a pipe in place of one of git's files, which git reads for ever. */
+const timeout = 5_000
+
 function git(dir: string, ...args: string[]): string | null {
   try {
-    const { exitCode, stdout } = Bun.spawnSync(['git', '-C', dir, ...args], { stderr: 'ignore', stdin: 'ignore' })
+    const options = { stderr: 'ignore', stdin: 'ignore', timeout } as const
+    const { exitCode, stdout } = Bun.spawnSync(['git', '-C', dir, ...args], options)
     return exitCode === 0 ? stdout.toString().replace(/\n$/, '') : null
   } catch {
     return null
