@@ -17,7 +17,7 @@ const pipe = async (path: string) => {
   expect((await run(['mkfifo', path], { cwd: dirname(path), env: bareEnv(dirname(path)) })).status).toBe(0)
 }
 
-/** What each of its files holds; a function makes what is no text. */
+/** What each of its files holds; a function makes what can’t be written as text. */
 const hostile: Record<string, Record<string, string | typeof pipe>> = {
   'its files never end, or are 200 000 blank lines': {
     '.git/HEAD': pipe,
