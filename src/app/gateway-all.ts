@@ -27,6 +27,8 @@ function gateOfAll(gates: ReadonlyMap<string, Gate>, current: () => Aggregate): 
           const owner = current().toolAt(entry.name)
           return owner?.server === server ? [{ entry, own: { ...entry, name: owner.tool } }] : []
         })
+        // A server that did not answer is not pinned as one without tools.
+        if (own.length === 0) continue
         const { name = null, version = null } = current().identityOf(server) as Partial<ServerIdentity>
         const usable = await gate.list(
           own.map((one) => one.own),

@@ -1,6 +1,7 @@
 /**
  * A server of tools for tests of the gateway, on stdin and stdout: `bun tool-server.ts <folder>`. What it does is in the folder: `calls` gets a
- * line for each call that it makes, `pid` has its process, and `tools.json`, if it exists, replaces members of its tools by their names.
+ * line for each call that it makes, `pid` has its process, and `tools.json`, if it exists, replaces members of its tools by their names. If there
+ * is a file `pages`, it lists one tool a page.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +40,12 @@ serveStdio(() => {
     { name: 'tool-server', version: '1.0.0' },
     { capabilities: { tools: { listChanged: true }, logging: {} } },
   )
-  server.setRequestHandler('tools/list', () => ({ tools: toolsNow() }))
+  server.setRequestHandler('tools/list', ({ params }) => {
+    const tools = toolsNow()
+    if (!existsSync(join(folder, 'pages'))) return { tools }
+    const at = Number(params?.cursor ?? 0)
+    return { tools: tools.slice(at, at + 1), ...(at + 1 < tools.length && { nextCursor: String(at + 1) }) }
+  })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
     appendFileSync(join(folder, 'calls'), `${JSON.stringify({ name, input })}\n`)
     switch (name) {

@@ -57,7 +57,9 @@ export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
     resourceTemplates: new Map(),
   }
   /** Requests that are asked here, by id. */
-  const asked = new Map<Id, (response: Response) => void>()
+  const asked = new Map<Id, { server: string; resolve(response: Response): void }>()
+  /** Servers that have said something. */
+  const heard = new Set<string>()
   /** Requests of the servers: their own ids, by those that the client sees. */
   const theirs = new Map<Id, { server: string; id: Id }>()
   let next = 0
@@ -65,7 +67,7 @@ export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
   const ask = async (server: string, method: string, params: unknown): Promise<Fields> => {
     const id = `all-${next++}`
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
-    asked.set(id, resolve)
+    asked.set(id, { server, resolve })
     const timer = setTimeout(() => reject(new Error(`${server} does not answer ${method}`)), timeoutMs)
     try {
       await wires.get(server)!.send({ jsonrpc: '2.0', id, method, params } as Message)
@@ -203,7 +205,17 @@ export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
     }
   }
 
+  /** A server has ended. The session is restarted as a whole, as the servers know what the client said to all; one that never answered is left out. */
+  const ended = (server: string): void => {
+    if (heard.has(server)) return void transport.close()
+    log('warn', 'a server behind the gateway is left out', { server })
+    wires.delete(server)
+    for (const [id, one] of asked) if (one.server === server) one.resolve(failure(id, -32_000, 'it ended') as Response)
+    if (wires.size === 0) transport.onclose?.()
+  }
+
   const receive = (server: string, message: Message): void => {
+    heard.add(server)
     if (isRequest(message)) {
       const id = `${server}-${next++}`
       theirs.set(id, { server, id: message.id })
@@ -215,24 +227,31 @@ export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
       transport.onmessage?.(message)
       return
     }
-    const resolve = asked.get((message as Response).id as Id)
-    if (resolve) resolve(message as Response)
+    const ask = asked.get((message as Response).id as Id)
+    if (ask) ask.resolve(message as Response)
     else transport.onmessage?.(message)
   }
 
   const transport: Transport = {
     async start() {
-      await Promise.all(
+      const started = await Promise.allSettled(
         parts.map(async ({ name, connect }) => {
           const wire = await connect()
           wire.onmessage = (message) => receive(name, message as Message)
           wire.onerror = (error) => log('debug', 'gateway', { server: name, ...describeError(error) })
-          // The session is restarted as a whole: the servers know what the client said to all of them.
-          wire.onclose = () => void transport.close()
           await wire.start()
+          wire.onclose = () => ended(name)
           wires.set(name, wire)
         }),
       )
+      for (const [at, one] of started.entries())
+        if (one.status === 'rejected')
+          log('warn', 'a server behind the gateway is left out', {
+            server: parts[at]!.name,
+            ...describeError(one.reason),
+          })
+      const [first] = started
+      if (wires.size === 0 && first?.status === 'rejected') throw first.reason
     },
     async send(message) {
       const given = message as Message

@@ -225,7 +225,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     if (method === 'initialize' || method === 'server/discover') tools.identify(result)
     try {
       if (method === 'tools/list')
-        return await toClient(success(id, { ...result, tools: await tools.page(result.tools) }), id)
+        return await toClient(success(id, { ...result, tools: await tools.page(result, lastMeta) }), id)
       return await toClient(holdsContent.has(method) ? success(id, await gate.shown(result)) : response, id)
     } catch (error) {
       log('error', 'the gateway could not read an answer', { server: name, method, ...describeError(error) })

@@ -5,8 +5,8 @@ import { type Fields, fieldsOf, isModern } from './messages.ts'
 export interface ToolList {
   /** The server has introduced itself. */
   identify(greeted: Fields): void
-  /** Takes a page that the client asked for, and returns what it may see of it. */
-  page(listed: unknown): Promise<ToolEntry[]>
+  /** Takes a page that the client asked for, and returns what it may see of it. @param meta of a request of the client */
+  page(listed: Fields, meta: Fields): Promise<ToolEntry[]>
   /** The tool, if it may be called. Lists all tools first, if it is not known. @param meta of a request of the client */
   find(name: string, meta: Fields): Promise<ToolEntry | undefined>
   /** The list may have changed. */
@@ -44,7 +44,9 @@ export function openToolList(gate: Gate, ask: (method: string, params: Fields) =
       const { name = null, version = null } = fieldsOf(greeted.serverInfo) as Partial<ServerIdentity>
       identity = { name, version }
     },
-    async page(listed) {
+    async page({ tools: listed, nextCursor }, meta) {
+      // A server is pinned by its first list, so that has to be a whole one.
+      if (nextCursor !== undefined && tools === null) tools = await listAll(meta)
       const entries = entriesOf(listed)
       const shown = await gate.list(entries, identity)
       // A page says nothing about the other tools.

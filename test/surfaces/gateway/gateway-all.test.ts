@@ -17,7 +17,7 @@ afterEach(async () => {
   features = null
 })
 
-async function open(rules = '[]'): Promise<Behind> {
+async function open(rules = '[]', more: Record<string, object> = {}): Promise<Behind> {
   features = startFeatureServer()
   second = await mkdtemp(join(tmpdir(), 'cstp-second-'))
   await writeFile(
@@ -26,7 +26,7 @@ async function open(rules = '[]'): Promise<Behind> {
   )
   behind = await openBehind({
     rules,
-    more: { other: { command: [process.execPath, toolServer, second] }, features: { url: features.url } },
+    more: { other: { command: [process.execPath, toolServer, second] }, features: { url: features.url }, ...more },
   })
   return behind
 }
@@ -39,6 +39,21 @@ test('tools of all servers are listed, and those that two have get the name of t
   expect(names).toContain('only_here')
   expect(names).toContain('test_simple_text')
   expect(names).not.toContain('echo')
+})
+
+test('servers that can not be started, reached, or end at once are left out, and are not pinned as servers without tools', async () => {
+  const one = await open('[]', {
+    missing: { command: ['/nowhere/server'] },
+    ends: { command: [process.execPath, '-e', 'process.exit(1)'] },
+    away: { url: 'http://127.0.0.1:9/mcp' },
+  })
+  const client = await one.connect({ server: '' })
+  expect(textsOf(await client.callTool({ name: 'only_here', arguments: {} }))).toBe('only_here')
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('test_simple_text')
+  const { pins } = await one.serving.call('listPins', { waiting: false, limit: 500 }, 'root')
+  expect(new Set((pins as { server: string }[]).map(({ server }) => server))).toEqual(
+    new Set(['tools', 'other', 'features']),
+  )
 })
 
 test('a call reaches the server that has the tool, under the name that it has there', async () => {

@@ -1,5 +1,7 @@
 /** Tools are pinned: what is new, changed or poisoned is withheld until a person accepts it. */
 import { afterEach, expect, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { type Behind, openBehind, textsOf } from './gateway.ts'
 
@@ -64,6 +66,15 @@ test('a tool that changes between two lists is noticed though the client lists n
   const later = await one.connect()
   expect((await later.callTool({ name: 'echo', arguments: {} })).isError).toBe(true)
   expect(one.calls()).toEqual([])
+})
+
+test('tools that are listed in pages are all pinned by the first list', async () => {
+  const one = await open()
+  await writeFile(join(one.folder, 'pages'), '')
+  const client = await one.connect()
+  expect(await namesOf(client)).toContain('twice')
+  expect(await waitingOf(one)).toEqual([])
+  expect(textsOf(await client.callTool({ name: 'twice', arguments: {} }))).toBe('first')
 })
 
 test('a tool that appears after the first list is withheld', async () => {
