@@ -9,7 +9,7 @@ import { openSignatures } from '../../src/core/signed.ts'
 import { testNeeding } from '../support/needing.ts'
 import { bareEnv, cstp, freePort, root, run } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
-import { overProgram } from '../surfaces/mcp/peers.ts'
+import { overProgram, lines as peerLines } from '../surfaces/mcp/peers.ts'
 
 const node = Bun.which('node')
 const script = join(root, 'plugin/hooks/cstp-hook.mjs')
@@ -380,7 +380,7 @@ test('the rule files of a repository go along, of which one that is not in it ha
   ])
 })
 
-test.each(['v1', 'v2'] as const)(
+test.each(peerLines)(
   'a clone without cstp has an MCP server with no tools, which says how to join: %s',
   async (line) => {
     const home = await mkdtemp(join(dir, 'home-'))

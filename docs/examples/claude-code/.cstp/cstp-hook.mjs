@@ -529,17 +529,22 @@ export async function hook({ client, flags = {}, env, body: given, cwd, signal =
 
 /**
  * Answers MCP in place of the service, with no tools and one sentence: where a repository shares its settings, a server that ends at once
- * would be an error for everybody who has not set cstp up. Clients of a revision without `initialize` fall back to it.
+ * would be an error for everybody who has not set cstp up. From revision 2026-07-28 on, clients discover instead of initializing.
  */
 function serveNothing(instructions) {
+  const serverInfo = { name: 'cstp', version: '0.0.0' }
+  const capabilities = { tools: {} }
+  // What that revision wants in each result.
+  const newer = {
+    resultType: 'complete',
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo },
+  }
   const results = {
-    initialize: ({ protocolVersion = '2025-06-18' } = {}) => ({
-      protocolVersion,
-      capabilities: { tools: {} },
-      serverInfo: { name: 'cstp', version: '0.0.0' },
-      instructions,
-    }),
-    'tools/list': () => ({ tools: [] }),
+    initialize: ({ protocolVersion = '2025-06-18' } = {}) => ({ protocolVersion, capabilities, serverInfo, instructions }),
+    'server/discover': () => ({ ...newer, supportedVersions: ['2026-07-28'], capabilities, instructions }),
+    'tools/list': () => ({ ...newer, tools: [] }),
     ping: () => ({}),
   }
   let rest = ''
