@@ -55,6 +55,27 @@ export const WisdomEntry = v.object({
     ),
     d('Common causes of failure, most frequent first.'),
   ),
+  lessons_used: v.pipe(
+    v.array(
+      v.object({
+        text: v.pipe(v.string(), d('The lesson.')),
+        id: v.pipe(v.string(), d('The newest decision from which it was drawn.')),
+        successes: v.pipe(
+          v.number(),
+          d(
+            'Successes, of whatever recorder, before which a decision with it was found; none that its recorder claims.',
+          ),
+        ),
+        failures: v.pipe(v.number(), d('Failures before which it was found; fewer than successes.')),
+        success_low: v.pipe(fraction, d('Lower bound of the 95 % interval of the share of successes.')),
+        success_high: v.pipe(fraction, d('Upper bound of the interval.')),
+        example_ids: v.pipe(v.array(v.string()), d('The newest of these successes.')),
+      }),
+    ),
+    d(
+      'Lessons that agents found before they decided in this category, and with which they succeeded; most used first.',
+    ),
+  ),
   avg_confidence: v.pipe(v.nullable(fraction), d('Mean stated confidence.')),
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
 })

@@ -99,6 +99,40 @@ forEachBackend((open) => {
     expect(await held()).toMatchObject([{ confirmations: 2, confirmed_by: ['alice', 'root'] }])
   })
 
+  test('a lesson that was found before decisions which others saw succeed was used, and its failures are beside it', async () => {
+    const program = await open()
+    const used = async () =>
+      (await program.call('getWisdom', { min_decisions: 1 })).wisdom[0]!.lessons_used.map(({ example_ids, ...one }) => {
+        expect(example_ids.length).toBe(one.successes)
+        return one
+      })
+    const text = 'Renew certificates ten days before they end'
+    const decision = 'Renew the certificates of the load balancer by hand'
+    const id = await program.record({ decision }, 'alice')
+    program.clock.now += 1_000
+    const decide = async (outcome: string, reviewer: 'alice' | 'bob') => {
+      await program.call('queryDecisions', { query: decision }, 'alice')
+      const later = await program.record({ decision: `${decision}, in time` }, 'alice')
+      expect((await program.call('getDecision', { id: later })).related_to.map((one) => one.id)).toContain(id)
+      program.clock.now += 1_000
+      await program.call('reviewDecision', { id: later, outcome }, reviewer)
+    }
+    // Before the lesson was drawn it could not be used.
+    await decide('success', 'bob')
+    await program.call('reviewDecision', { id, outcome: 'failure', lessons: text }, 'bob')
+    program.clock.now += 1_000
+    expect(await used()).toEqual([])
+    await decide('success', 'alice')
+    expect(await used()).toEqual([])
+    for (let at = 0; at < 2; at++) await decide('success', 'bob')
+    const bounds = { success_low: 0.1581, success_high: 1 }
+    expect(await used()).toEqual([{ text, id, successes: 2, failures: 0, ...bounds }])
+    const { markdown } = await program.call('getSessionContext', { format: 'markdown' }, 'bob')
+    expect(markdown).toContain(`with the lesson "${text}" decisions succeeded 2 times`)
+    for (let at = 0; at < 2; at++) await decide('failure', 'bob')
+    expect(await used()).toEqual([])
+  })
+
   test('patterns, reasons of type pattern and lessons that say the same are one principle, with failures beside it', async () => {
     const program = await open()
     const reviewed = async (given: Record<string, unknown>, outcome = 'success', lessons?: string) => {

@@ -542,7 +542,12 @@ function serveNothing(instructions) {
     _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo },
   }
   const results = {
-    initialize: ({ protocolVersion = '2025-06-18' } = {}) => ({ protocolVersion, capabilities, serverInfo, instructions }),
+    initialize: ({ protocolVersion = '2025-06-18' } = {}) => ({
+      protocolVersion,
+      capabilities,
+      serverInfo,
+      instructions,
+    }),
     'server/discover': () => ({ ...newer, supportedVersions: ['2026-07-28'], capabilities, instructions }),
     'tools/list': () => ({ ...newer, tools: [] }),
     ping: () => ({}),

@@ -26,6 +26,7 @@ interface Statement {
 
 export type Principle = WisdomEntry['key_principles'][number]
 export type FailureMode = WisdomEntry['failure_modes'][number]
+type LessonUsed = WisdomEntry['lessons_used'][number]
 
 /** What a category's decisions taught. */
 export interface Learnt {
@@ -33,10 +34,14 @@ export interface Learnt {
   missing: number
   principles: Principle[]
   failure_modes: FailureMode[]
+  lessons_used: LessonUsed[]
 }
 
 const succeeded = ({ outcome }: DecisionRecord): boolean => outcome === 'success'
 const failed = ({ outcome }: DecisionRecord): boolean => outcome === 'failure'
+
+const shownOf = (text: string | null): string =>
+  text?.trim().replace(/\s+/g, ' ').slice(0, maxLength).toWellFormed() ?? ''
 
 /** The statements of the records, grouped by wording. */
 function statements(
@@ -51,7 +56,7 @@ function statements(
       ['drawn', drawn],
     ] as const)
       for (const text of texts) {
-        const shown = text?.trim().replace(/\s+/g, ' ').slice(0, maxLength).toWellFormed() ?? ''
+        const shown = shownOf(text)
         if (shown === '') continue
         const key = wordingOf(shown)
         const known = found.get(key) ?? { wordings: new Map(), applied: new Set(), drawn: new Set() }
@@ -103,9 +108,15 @@ const examplesOf = (records: readonly DecisionRecord[]): string[] =>
     .slice(0, maxExamples)
     .map(({ id }) => id)
 
-/** The author of a record's lessons: their text may be of a review that does not count. */
-const drawnBy = ({ review_history, lessons, recorded_by }: DecisionRecord): string =>
-  review_history.findLast((one) => one.lessons === lessons)?.reviewed_by ?? recorded_by
+/** The review that a record's lessons are from: it may be one that does not count. */
+const drawnIn = ({ review_history, lessons }: DecisionRecord) =>
+  review_history.findLast((one) => one.lessons === lessons)
+const drawnBy = (record: DecisionRecord): string => drawnIn(record)?.reviewed_by ?? record.recorded_by
+
+function boundsOf(successes: number, failures: number): Pick<Principle, 'success_low' | 'success_high'> {
+  const { low, high } = exactInterval(successes, successes + failures, 0.05)
+  return { success_low: round(low), success_high: round(high) }
+}
 
 /** Who settled a record; evidence is nobody's word. */
 const witnessOf = ({ attribution_basis, reviewed_by, recorded_by }: DecisionRecord): string | null =>
@@ -136,13 +147,11 @@ function principleOf({ text, applied, drawn }: Joined, source: Principle['source
     .slice(0, maxAgents)
     .map(([agent]) => agent)
   const confirmations = confirming.length
-  const { low, high } = exactInterval(confirmations, confirmations + failures, 0.05)
   return {
     text,
     confirmations,
     failures,
-    success_low: round(low),
-    success_high: round(high),
+    ...boundsOf(confirmations, failures),
     confirmed_by,
     source,
     recorders,
@@ -184,6 +193,34 @@ async function failureModes(records: readonly DecisionRecord[], comparing: Compa
   return []
 }
 
+/** Lessons that were found before later decisions, more of which succeeded than failed. No agent confirms its own success. */
+function lessonsUsed(records: readonly DecisionRecord[]): LessonUsed[] {
+  const used = new Map<string, { drawn: Set<DecisionRecord>; uses: Set<DecisionRecord> }>()
+  const byId = new Map(records.map((one) => [one.id, one]))
+  for (const use of records)
+    for (const { id } of use.related_to) {
+      const from = byId.get(id)
+      const said = from && drawnIn(from)
+      if (!said?.lessons || said.reviewed_at >= use.created_at) continue
+      const key = wordingOf(said.lessons)
+      const { drawn, uses } = used.get(key) ?? { drawn: new Set(), uses: new Set() }
+      used.set(key, { drawn: drawn.add(from!), uses: uses.add(use) })
+    }
+  return [...used.values()]
+    .flatMap(({ drawn, uses }): LessonUsed[] => {
+      const held = [...uses].filter((one) => succeeded(one) && isConfirmed(one))
+      const [successes, failures] = [held.length, [...uses].filter(failed).length]
+      if (successes <= failures) return []
+      const [newest] = [...drawn].sort(newestFirst) as [DecisionRecord]
+      const text = shownOf(newest.lessons)
+      return [
+        { text, id: newest.id, successes, failures, ...boundsOf(successes, failures), example_ids: examplesOf(held) },
+      ]
+    })
+    .sort((a, b) => b.successes - a.successes || (a.text < b.text ? -1 : 1))
+    .slice(0, maxShown)
+}
+
 /**
  * What the reviewed decisions of one category taught. If none of their statements is confirmed, groups of similar decisions are used as
  * principles.
@@ -204,5 +241,6 @@ export async function learntFrom(records: readonly DecisionRecord[], comparing: 
     principles: shown.slice(0, maxShown),
     missing: shown.length > 0 ? 0 : missing,
     failure_modes: await failureModes(records, comparing),
+    lessons_used: lessonsUsed(records),
   }
 }

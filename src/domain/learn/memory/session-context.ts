@@ -261,8 +261,8 @@ type Learnt = Pick<SessionContext, 'confirmed_patterns' | 'wisdom'>
 /** The texts of principles and lessons. */
 const textsOf = ({ confirmed_patterns, wisdom }: Learnt): string[] => [
   ...confirmed_patterns.map(({ pattern }) => pattern),
-  ...wisdom.flatMap(({ key_principles, failure_modes }) =>
-    [...key_principles, ...failure_modes].map(({ text }) => text),
+  ...wisdom.flatMap((one) =>
+    [...one.key_principles, ...one.failure_modes, ...one.lessons_used].map(({ text }) => text),
   ),
 ]
 
@@ -281,6 +281,7 @@ function narrowed<C extends Learnt & Pick<SessionContext, 'contradictions' | 're
       ...entry,
       key_principles: entry.key_principles.filter(({ text }) => bears(text)),
       failure_modes: entry.failure_modes.filter(({ text }) => bears(text)),
+      lessons_used: entry.lessons_used.filter(({ text }) => bears(text)),
     })),
     contradictions: contradictions.filter(({ first_id, second_id }) => ids.has(first_id) || ids.has(second_id)),
     ready_queue: ready_queue.filter(({ decision_id, detail }) => decision_id === null || detail.stakes === 'critical'),

@@ -206,15 +206,21 @@ const learnt = ({ wisdom }: ForModel, most: number): Section => ({
   title: 'Wisdom',
   lines: falling(
     34,
-    wisdom.flatMap(({ category, success_rate, key_principles: [first], failure_modes: [mode] }) => {
-      const alike =
-        first?.source === 'decisions'
-          ? `; decisions like ${quoted(first.text, most)} succeeded ${times(first.confirmations)}${against(first.failures)}`
+    wisdom.flatMap(
+      ({ category, success_rate, key_principles: [first], failure_modes: [mode], lessons_used: [used] }) => {
+        const alike =
+          first?.source === 'decisions'
+            ? `; decisions like ${quoted(first.text, most)} succeeded ${times(first.confirmations)}${against(first.failures)}`
+            : ''
+        const verb = mode?.source === 'lesson' ? 'drew the lesson' : 'say'
+        const failing = mode ? `; ${mode.failures} failures ${verb} ${quoted(mode.text, most)}` : ''
+        const helped = used
+          ? `; with the lesson ${quoted(used.text, most)} decisions succeeded ${times(used.successes)}${against(used.failures)}`
           : ''
-      const said = mode?.source === 'lesson' ? 'drew the lesson' : 'say'
-      const failing = mode ? `; ${mode.failures} failures ${said} ${quoted(mode.text, most)}` : ''
-      return alike || failing ? [`- ${quotedName(category)}: success ${percent(success_rate)}${alike}${failing}`] : []
-    }),
+        const taught = `${alike}${failing}${helped}`
+        return taught ? [`- ${quotedName(category)}: success ${percent(success_rate)}${taught}`] : []
+      },
+    ),
   ),
 })
 

@@ -100,7 +100,7 @@ async function wisdomOf(
     const learnt = before?.state === state ? before.learnt : await learntFrom(records, comparing)
     if (by_meaning) known.set(category, { state, learnt })
     await yieldToEventLoop()
-    const { principles, failure_modes, missing } = learnt
+    const { principles, failure_modes, lessons_used, missing } = learnt
     const scored = scoredOf(groups)
     found.push({
       category,
@@ -110,6 +110,7 @@ async function wisdomOf(
       reviews_missing: missing,
       common_failure_mode: failure_modes[0]?.text ?? null,
       failure_modes,
+      lessons_used,
       avg_confidence: figure(meanOf(statedOf(groups), ({ confidence }) => confidence)),
       brier_score: figure(brierOf(scored)),
     })

@@ -157,6 +157,7 @@ describe('as Markdown', () => {
       reviews_missing: 0,
       common_failure_mode: null,
       failure_modes: [],
+      lessons_used: [],
       avg_confidence: 0.8,
       brier_score: 0.1,
     }
@@ -254,6 +255,7 @@ describe('as Markdown', () => {
       key_principles: [],
       reviews_missing: 0,
       common_failure_mode: 'Measure first',
+      lessons_used: [],
       avg_confidence: 0.8,
       brier_score: 0.4,
     }
@@ -391,6 +393,7 @@ describe('as Markdown', () => {
                 ],
                 common_failure_mode: mode,
                 failure_modes: [{ text: mode, source: 'lesson' as const, failures: 2, example_ids: [] }],
+                lessons_used: [],
                 avg_confidence: 1,
                 brier_score: 0,
               },
