@@ -86,6 +86,16 @@ export async function proposals(file: string): Promise<Corpus> {
   return { name: 'PEPs', decisions, questions: await lines(join(import.meta.dir, 'held-out.jsonl')) }
 }
 
+/** All corpora in one store, with the questions of the first: some that are off its topic are answered by decisions of the others. */
+export async function together(first: Corpus, others: readonly Corpus[]): Promise<Corpus> {
+  const answered = new Map((await lines<Asked>(own('mixed.questions.jsonl'))).map((one) => [one.question, one]))
+  return {
+    name: `${first.name} among all`,
+    decisions: [first, ...others].flatMap(({ decisions }) => decisions),
+    questions: first.questions.map((one) => answered.get(one.question) ?? one),
+  }
+}
+
 /** A part of a corpus with so many decisions, and the questions that it answers or that nothing does. */
 export function partOf({ name, decisions, questions }: Corpus, size: number, seed: number): Corpus {
   const next = seeded(seed)

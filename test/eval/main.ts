@@ -19,6 +19,7 @@ import {
   rowsOf,
   rules,
   shop,
+  together,
 } from './classes.ts'
 import { brokenBy, contextTable, showAll, tasks } from './context.ts'
 import { type Engine, openEngine } from './engine.ts'
@@ -166,8 +167,11 @@ if (values.classes) {
   ]
   if (existsSync(corpus)) {
     const peps = await proposals(corpus)
-    const all = [peps, ...corpora.map(([one]) => one)].flatMap(({ decisions }) => decisions)
-    corpora.push([peps, long], [{ ...peps, name: 'PEPs among all', decisions: all }, [all.length]])
+    const all = await together(
+      peps,
+      corpora.map(([one]) => one),
+    )
+    corpora.push([peps, long], [all, [all.decisions.length]])
   }
   const rows: Row[] = []
   for (const [one, sizes] of corpora) rows.push(...(await rowsOf(embedder, one, sizes)))

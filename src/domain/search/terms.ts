@@ -97,14 +97,19 @@ export function termsOf(text: string): { counts: Map<string, number>; length: nu
   return { counts, length: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 
-/** The distinct terms of a query, in order of first use; at most 64. */
+/** A word that somebody spelled as in code: `max_items`, `queryDecisions`. Names of products, such as PostgreSQL, are not meant. */
+const identifier = /_|^[^\p{L}]*\p{Ll}+\p{Lu}/u
+
+/** The distinct terms of a query, in order of first use, and those of its identifiers again, which so count twice; at most 64. */
 export function queryTerms(query: string): string[] {
   const terms = new Set<string>()
   for (const word of wordsOf(query)) {
     terms.add(termOf(word))
     if (terms.size === maxTerms) break
   }
-  return [...terms]
+  const names = query.split(/[\s,;:?!]+/).filter((word) => identifier.test(word))
+  const again = new Set(wordsOf(names.join(' ')).map(termOf))
+  return [...terms, ...terms.intersection(again)].slice(0, maxTerms)
 }
 
 /** The terms under which a decision is found by keyword, as stores keep them: equal terms are adjacent. */

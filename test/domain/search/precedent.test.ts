@@ -61,6 +61,6 @@ test('a hit found by meaning alone is judged by its words too, which are looked 
   expect(await asked(0.4, 0)).toBe('found')
   expect(lookedUp).toBe(0)
   expect(await asked(0.85, 1)).toBe('none')
-  expect(await asked(0.85, 6)).toBe('found')
+  expect(await asked(0.85, 7)).toBe('found')
   expect(lookedUp).toBe(2)
 })

@@ -89,6 +89,12 @@ test('text without words has no terms', () => {
   }
 })
 
+test('the words of an identifier count twice in a question, and those of a product name once', () => {
+  expect(queryTerms('a __find_attr__ method of PostgreSQL, or queryDecisions')).toEqual(
+    'a find attr method of postgresql postgr sql or querydecis queri decis find attr querydecis queri decis'.split(' '),
+  )
+})
+
 test('nothing in a question is an operator', () => {
   expect(queryTerms('"a" AND NOT b* OR NEAR(c, 2) col:d -e ^f')).toEqual([
     ...['a', 'and', 'not', 'b', 'or', 'near', 'c', '2', 'col', 'd', 'e', 'f'],
