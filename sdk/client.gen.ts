@@ -3747,6 +3747,20 @@ export interface WisdomEntry {
     /** Failures with this statement, at least two. */ failures: number
     /** The newest of them. */ example_ids: string[]
   }[]
+  /**
+   * Lessons that agents found before they decided in this category, and with which they succeeded; most used
+   * first.
+   */
+  lessons_used: {
+    /** The lesson. */ text: string
+    /** The newest decision from which it was drawn. */ id: string
+    /** Successes, of whatever recorder, before which a decision with it was found; none that its recorder claims. */
+    successes: number
+    /** Failures before which it was found; fewer than successes. */ failures: number
+    /** Lower bound of the 95 % interval of the share of successes. */ success_low: number
+    /** Upper bound of the interval. */ success_high: number
+    /** The newest of these successes. */ example_ids: string[]
+  }[]
   /** Mean stated confidence. */ avg_confidence: number | null
   /** Brier score. */ brier_score: number | null
 }
