@@ -180,9 +180,9 @@ const aboutSecret =
   /[_\-.](?:amount|balance|budget|cost|count|expir(?:es|y)(?:_at)?|length|limit|max|min|name|price|size|total|ttl|type|usage|used)$/i
 
 const isSecretName = (name: string): boolean =>
+  (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, ''))) &&
   name !== sessionName &&
-  !aboutSecret.test(name) &&
-  (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
+  !aboutSecret.test(name)
 
 /** @param hides whether a value under the name of a secret is hidden as a whole; if not, only the secrets in it are */
 function redacted(given: unknown, hides: (value: unknown) => boolean): { value: unknown; paths: string[] } {

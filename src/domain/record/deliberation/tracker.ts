@@ -189,8 +189,9 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     const own = sessionKey(name)
     const base = sessionKey({ ...name, client: undefined })
     const prefix = `${base}|${clientPart}`
-    const noted = [...writing.keys(), ...waiting.keys()].filter((key) => key.startsWith(prefix))
-    const clients = new Set([...(await keysBelow(store, prefix, { now_ms: now(), ttl_ms })), ...noted])
+    const clients = new Set<string>()
+    for (const notes of [writing, waiting]) for (const key of notes.keys()) if (key.startsWith(prefix)) clients.add(key)
+    for (const key of await keysBelow(store, prefix, { now_ms: now(), ttl_ms })) clients.add(key)
     const isOnly = name.client === undefined ? all || clients.size <= 1 : [...clients].every((key) => key === own)
     return isOnly ? [...new Set([base, ...clients, own])] : [own]
   }
