@@ -133,13 +133,7 @@ function isWithin(value: unknown, left: number): boolean {
   return left > 0 && Object.values(value).every((inner) => isWithin(inner, left - 1))
 }
 
-function wellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed()
-  if (value === null || typeof value !== 'object') return true
-  return Object.entries(value).every(([key, inner]) => key.isWellFormed() && wellFormed(inner))
-}
-
-/** What is wrong with an action's context; null if nothing is. */
+/** What is wrong with the context of an action that a call gave; null if nothing is. */
 export function contextProblem(
   context: Record<string, unknown>,
 ): { message: string; expected: string; received: string } | null {
@@ -150,9 +144,8 @@ export function contextProblem(
   })
   // The depth is checked first: a value that is nested too deeply can't be serialised to measure it.
   if (!isWithin(context, maxDepth)) return refuse(`at most ${maxDepth} levels`, 'more')
-  const bytes = new TextEncoder().encode(JSON.stringify(context)).length
-  if (bytes > maxBytes) return refuse(`at most ${maxBytes} bytes of JSON`, `${bytes}`)
-  return wellFormed(context) ? null : refuse('well-formed Unicode text', 'a lone surrogate')
+  const bytes = Buffer.byteLength(JSON.stringify(context))
+  return bytes > maxBytes ? refuse(`at most ${maxBytes} bytes of JSON`, `${bytes}`) : null
 }
 
 // The operators of field conditions. A value that an operator can't compare is an error, and errors fail closed.
