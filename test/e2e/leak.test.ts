@@ -10,7 +10,7 @@ import { callBody } from '../bench/calls.ts'
 import { runToEnd } from '../bench/process.ts'
 import { temporaryDir } from '../support/process.ts'
 
-const [few, many] = process.env.CSTP_SOAK === '1' ? [10_000, 100_000] : [1_000, 4_000]
+const [few, many] = process.env.CSTP_SOAK === '1' ? [10_000, 100_000] : [1_000, 8_000]
 const mb = 1_048_576
 /** A record of the corpus takes 3 KB as JSON and more than twice that as an object: so much is a fraction of all of them. */
 const slackBytes = process.env.CSTP_SOAK === '1' ? 64 * mb : 10 * mb
