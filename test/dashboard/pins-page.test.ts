@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { Browser, Page } from 'playwright-core'
 import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
 import { toolServer } from '../surfaces/gateway/gateway.ts'
-import { executable, launch, logIn, open, settled, violations, visit, type Watched } from './browser.ts'
+import { executable, launch, logIn, open, settled, spill, violations, visit, type Watched } from './browser.ts'
 import { hostile, people } from './place.ts'
 
 setDefaultTimeout(120_000)
@@ -66,10 +66,7 @@ describe.skipIf(!executable)('tools on the dashboard', () => {
     const narrow = await open(browser, { width: 320, height: 640 })
     await logIn(narrow.page, server.url, 'root', people.root)
     await visit(narrow.page, server.url, '/tools')
-    const spill = await narrow.page.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    )
-    expect(spill).toBe(0)
+    expect(await spill(narrow.page)).toBe(0)
     await narrow.context.close()
   })
 

@@ -11,7 +11,7 @@ import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { append } from '../support/evidence/log.ts'
 import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
 import { sharedText } from '../support/shared.ts'
-import { executable, launch, logIn, open, settled, violations, visit, type Watched } from './browser.ts'
+import { executable, launch, logIn, open, settled, spill, violations, visit, type Watched } from './browser.ts'
 import { drifter, seedDrift } from './drifting.ts'
 import { people } from './place.ts'
 
@@ -329,11 +329,8 @@ describe.skipIf(executable === null)('the dashboard', () => {
         expect(titles.toSorted()).toEqual(nodes.map(({ title }) => title).toSorted())
         expect(await other.page.locator('.plane .edge').count()).toBe(edges.length)
         await checkCards(other.page)
-        const spill = await other.page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        )
         const found = await violations(other.page, { within: '#links' })
-        expect([width, spill, ...found.map(({ id }) => id)]).toEqual([width, 0])
+        expect([width, await spill(other.page), ...found.map(({ id }) => id)]).toEqual([width, 0])
         expect(other.complaints).toEqual([])
         await other.context.close()
       }

@@ -2,7 +2,7 @@
 
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -37,6 +37,13 @@ const now_ms = Date.now()
 
 /** A data directory with some of everything. */
 async function filled(dir: string): Promise<string> {
+  pattern ??= fill(join(home, 'pattern'))
+  cpSync(await pattern, dir, { recursive: true })
+  return dir
+}
+let pattern: Promise<string> | null = null
+
+async function fill(dir: string): Promise<string> {
   const randomHex = (bytes: number) => randomBytes(bytes).toString('hex')
   const store = threaded(await openSqliteStore({ dir, analyse, now: Date.now }), { now: Date.now, randomHex }, () => {})
   const records = [...Array.from({ length: 450 }, (_, index) => recordOf(index + 1)), oddRecord(1_000)]

@@ -108,6 +108,7 @@ async function withServers(count: number, work: (place: Place) => Promise<void>)
         const from = new URL(database.url)
         runOwned([
           programOf('pg_basebackup'),
+          '--checkpoint=fast',
           '-R',
           '-X',
           'stream',

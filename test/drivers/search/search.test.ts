@@ -26,15 +26,11 @@ const lance = (suite: string, max_in_memory: number) => async (place: string) =>
 testSearch(runner, { name: 'memory', open: async () => openMemorySearch() })
 testSearch(runner, { name: 'lancedb, all in memory', open: lance('memory', 20_000) })
 testSearch(runner, {
-  name: 'lancedb, newest in memory',
-  open: async (place) => writtenAtOnce(await lance('seven', 7)(place)),
-})
-testSearch(runner, {
   name: 'lancedb, nothing in memory',
   open: async (place) => writtenAtOnce(await lance('none', 1)(place)),
 })
 testSearch(runner, {
-  name: 'lancedb in an object store',
+  name: 'lancedb in an object store, newest in memory',
   open: async (place) =>
     writtenAtOnce(
       openLanceSearch({
