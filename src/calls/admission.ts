@@ -42,8 +42,8 @@ interface Agent {
   served: number
 }
 
-/** Cost of the waiting calls that start in one turn of the event loop, so that other requests are answered in between. */
-const startedAtOnce = 8
+/** Cost of the waiting calls that start in one turn of the event loop, that of a list of 500, so that other requests are answered in between. */
+const startedAtOnce = 24
 /** After this long in one turn of the event loop what arrives waits for the next: of calls that are read together, each runs to its end before the next is. */
 const turnMs = 4
 const sweepMs = 250
@@ -155,7 +155,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   return {
     enter(name, wanted) {
-      const cost = Math.min(Math.max(1, Math.ceil(wanted)), share)
+      const cost = Math.min(Math.max(1, Math.floor(wanted)), share)
       const agent = agentOf(name)
       if (!isTurnOver() && agent.waiting.length === 0 && fits(agent, cost)) return start(name, agent, cost)
       if (agent.waiting_cost + cost > max_waiting / 4) throw overloaded('This agent has too many calls waiting')
