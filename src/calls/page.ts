@@ -17,7 +17,8 @@ export class JsonText {
   }
 
   text(): string {
-    return [...this.pieces].join('')
+    const [first, ...rest] = this.pieces
+    return rest.length === 0 ? (first ?? '') : first + rest.join('')
   }
 
   value(): unknown {
@@ -49,7 +50,8 @@ export function printPage(result: unknown, { list, after }: Page, most = maxAnsw
   const texts = entries!.map(textOf)
   const print = (shown: readonly string[], members: object) => {
     const end = JSON.stringify(members).slice(1)
-    return [`{"${list}":[`, shown.join(','), end === '}' ? ']}' : `],${end}`]
+    const separated = shown.flatMap((text, at) => (at === 0 ? [text] : [',', text]))
+    return [`{"${list}":[`, ...separated, end === '}' ? ']}' : `],${end}`]
   }
   const whole = print(texts, rest)
   if (!isTooLong(whole, most)) return new JsonText(whole)

@@ -4,7 +4,7 @@ import type { Statements } from './connect.ts'
 import { type GetRow, storedColumns, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { groupReader } from './groups.ts'
-import { decisionLists } from './lists.ts'
+import { decisionLists, type IdPage } from './lists.ts'
 
 /** Documents to read before other calls get a turn: a few milliseconds. */
 const maxAtOnce = 200
@@ -26,11 +26,11 @@ export function decisionReader(statements: Statements, { answer, answers }: Foll
     return ids.flatMap((id) => found.get(id) ?? [])
   }
 
-  /** Lists are repeated, so their texts are kept. Synchronous, since `answers` is. */
-  function readListed(ids: readonly string[]): StoredText[] {
-    const known = answers() as Map<string, StoredText>
-    for (const text of read(ids.filter((id) => !known.has(`get ${id}`)))) known.set(`get ${text.id}`, text)
-    return ids.flatMap((id) => known.get(`get ${id}`) ?? [])
+  /** Lists are repeated, so their texts are kept. */
+  function readListed(ids: readonly string[], known: Map<string, unknown>): StoredText[] {
+    const unread = ids.filter((id) => !known.has(`get ${id}`))
+    if (unread.length > 0) for (const text of read(unread)) known.set(`get ${text.id}`, text)
+    return ids.flatMap((id) => (known.get(`get ${id}`) as StoredText | undefined) ?? [])
   }
 
   return {
@@ -47,9 +47,11 @@ export function decisionReader(statements: Statements, { answer, answers }: Foll
       return ofSource.all(query.source_key).map(({ id }) => id)
     },
     async list(query) {
-      const page = () => lists.page(query)
-      const { ids, total } = query.ids === undefined ? answer(`list ${JSON.stringify(query)}`, page) : page()
-      return { texts: readListed(ids), total }
+      const known = answers()
+      const question = `list ${JSON.stringify(query)}`
+      const page = (known.get(question) as IdPage | undefined) ?? lists.page(query)
+      if (query.ids === undefined) known.set(question, page)
+      return { texts: readListed(page.ids, known), total: page.total }
     },
     walk: async (filter, after, limit) => lists.walk(filter, after, limit),
     groups: async (filter, by) => answer(`groups ${JSON.stringify([filter, by])}`, () => groups(filter, by)),
