@@ -19,6 +19,8 @@ export interface View {
   id: string
   /** Whether the session has a scope. */
   may(scope: string): boolean
+  /** Whether it reads what only administrators and auditors may read. */
+  seesAll: boolean
   /** Whether it may review, link and edit: with `write`, or what others recorded with `curate`. */
   edits: boolean
   /** The part of the audit trail that it may read, as a filter: all of it, or its own calls. */
@@ -27,8 +29,9 @@ export interface View {
 
 export function viewOf(place: Place, session: Session, id: string): View {
   const may = (scope: string) => session.scopes.includes(scope)
-  const trail = may('admin') || may('audit') ? {} : { agent: session.agent }
-  return { place, session, id, may, edits: may('write') || may('curate'), trail }
+  const seesAll = may('admin') || may('audit')
+  const trail = seesAll ? {} : { agent: session.agent }
+  return { place, session, id, may, seesAll, edits: may('write') || may('curate'), trail }
 }
 
 export const ViewContext = createContext<View | null>(null)

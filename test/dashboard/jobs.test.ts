@@ -94,6 +94,34 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
     }
   })
 
+  test('an auditor tries a draft of rules, and reads who may put it in shadow mode', async () => {
+    const { page, context, complaints } = await open(browser)
+    await logIn(page, server.url, 'auditor', tokens.auditor)
+    const draft = '- { id: x, action: block, condition_stakes: critical, message: m }'
+    await visit(page, server.url, `/policy?draft=${encodeURIComponent(draft)}`)
+    await page.getByText('To put it there your agent needs the scope admin.').waitFor()
+    expect(await page.getByRole('button', { name: 'Put in shadow mode' }).count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  test('no table is cut beside the menu, and a text beside buttons keeps its room on a phone', async () => {
+    const { page, context } = await open(browser, { width: 1_024 })
+    await logIn(page, server.url, 'root', tokens.root!)
+    for (const path of ['/decisions', '/agents']) {
+      await visit(page, server.url, path)
+      const cut = await page
+        .locator('.scroll')
+        .evaluateAll((all) => all.map(({ scrollWidth, clientWidth }) => Math.max(0, scrollWidth - clientWidth)))
+      expect([path, ...new Set(cut)]).toEqual([path, 0])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    await visit(page, server.url, '')
+    const widths = await page.locator('.inbox > li > p').evaluateAll((all) => all.map((one) => one.clientWidth))
+    expect(Math.min(...widths)).toBeGreaterThan(150)
+    await context.close()
+  })
+
   test('on paper a long panel begins on the page that it is on, and one that is only a form is left out', async () => {
     const { page } = watched
     await page.emulateMedia({ media: 'print' })

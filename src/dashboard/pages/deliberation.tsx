@@ -9,18 +9,18 @@ import { Empty, figures, Panel, Table, Timeline } from '../ui.tsx'
 const t = texts.deliberation
 
 export function Deliberation() {
-  const { session, may } = useView()
+  const { session, seesAll } = useView()
   const loaded = useCall('sessions', (signal) => service.debugTracker({}, { signal }))
   return (
     <>
-      <p>{may('admin') ? t.ofAll : t.ofAgent(session.agent)}</p>
+      <p>{seesAll ? t.ofAll : t.ofAgent(session.agent)}</p>
       <Show of={loaded}>
         {({ sessions, consumed }) => (
           <div class="panels">
             {sessions.length === 0 && (
               <Panel title={t.sessions} wide>
                 <Empty>
-                  {may('admin') ? t.nobody : t.notNow(session.agent)}
+                  {seesAll ? t.nobody : t.notNow(session.agent)}
                   {t.explained}
                 </Empty>
               </Panel>

@@ -160,6 +160,7 @@ export const workbench = {
     `On ${counted(count, 'decision')} a rule depends on what is no longer known; it counts as not fired there.`,
   next: 'In shadow mode it stops nothing, and what it would have stopped is shown below.',
   put: 'Put in shadow mode',
+  needsAdmin: 'To put it there your agent needs the scope admin.',
   file: 'shadow.yaml',
   done: (rules: string, file: string) => `Now in shadow mode: ${rules} (${file}).`,
   readOnly:

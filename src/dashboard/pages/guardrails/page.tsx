@@ -15,7 +15,7 @@ import { Shadow, Workbench } from './workbench.tsx'
 const t = texts.guardrails
 
 export function Guardrails() {
-  const { may, session } = useView()
+  const { may, seesAll, session } = useView()
   const admin = may('admin')
   const [period, periodChoice] = usePeriod<Period>('period', texts.recent)
   const loaded = useCall(`rules ${period}`, async (signal) => {
@@ -37,7 +37,7 @@ export function Guardrails() {
   }
   return (
     <div class="panels">
-      {admin && <Workbench />}
+      {seesAll && <Workbench />}
       <Panel title={t.rulesInForce} wide>
         <div class="bar">{periodChoice}</div>
         {said}
@@ -100,7 +100,7 @@ export function Guardrails() {
           )}
         </Show>
       </Panel>
-      {admin && <Shadow />}
+      {seesAll && <Shadow />}
       <TryOut />
       <Trail />
     </div>

@@ -4,6 +4,7 @@ import { Failure, useJob } from '../../call.tsx'
 import { saveFile } from '../../csv.tsx'
 import { Act, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
+import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 
@@ -11,6 +12,7 @@ const t = texts.workbench
 
 /** @param rules the draft as tested */
 export function PutInShadow({ rules }: { rules: string }) {
+  const isAdmin = useView().may('admin')
   const { result, error, busy, run } = useJob<ShadowGuardrailsResult>()
   const [said, say] = useResult()
   const put = () =>
@@ -33,7 +35,8 @@ export function PutInShadow({ rules }: { rules: string }) {
         </p>
       ))}
       {error !== null && <Failure error={error} />}
-      {!result?.success && (
+      {!isAdmin && <p class="quiet">{t.needsAdmin}</p>}
+      {isAdmin && !result?.success && (
         <p>
           <Act busy={busy} main onClick={put}>
             {t.put}

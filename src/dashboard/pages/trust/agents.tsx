@@ -1,7 +1,7 @@
 /** One line for each agent: whether it may decide alone, by stakes, with a plot of what it said and what came true, and the rule that asks a person. */
 import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
-import { bothPeriods } from '../../texts/points.ts'
+import { shortPeriods } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
 import { Panel, Table } from '../../ui.tsx'
 import type { Cell } from '../../verdict.ts'
@@ -54,7 +54,7 @@ function Dots({ cell }: { cell: Cell }) {
 }
 
 export function Agents({ cells }: { cells: readonly Cell[] }) {
-  const { place, may } = useView()
+  const { place, seesAll } = useView()
   const asked = place.query.get('alone') ?? '70'
   const threshold = Number(asked) / 100
   const of = (agent: string, stakes: string | null) =>
@@ -94,7 +94,7 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
                 const cell = of(agent, stakes)
                 return cell ? (
                   <>
-                    <span class="quiet">{bothPeriods(cell)}</span>
+                    <span class="quiet">{shortPeriods(cell)}</span>
                     <Dots cell={cell} />
                   </>
                 ) : (
@@ -102,7 +102,7 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
                 )
               }),
               <>
-                {from && may('admin') && (
+                {from && seesAll && (
                   <To path="/policy" query={{ draft: t.rule(agent, from) }}>
                     {t.ask(from)}
                   </To>

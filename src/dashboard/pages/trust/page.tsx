@@ -4,7 +4,6 @@ import { Csv } from '../../csv.tsx'
 import { percent, startOf, whole } from '../../figures.ts'
 import { PlaceChoice, usePeriod } from '../../form.tsx'
 import { type Query, To, useView } from '../../route.tsx'
-import { bothPeriods } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel, Table } from '../../ui.tsx'
 import { type Cell, verdictSentence } from '../../verdict.ts'
@@ -46,7 +45,6 @@ function Shown({ cell, since }: { cell: Cell | undefined; since: string | undefi
           {t.n(scored)}
         </To>
       </p>
-      <p class="quiet">{bothPeriods(cell)}</p>
       {proven && (
         <p>
           <span class={`badge ${tone}`}>{t.proven(proven)}</span>
