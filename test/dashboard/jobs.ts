@@ -181,5 +181,6 @@ export const roleJobs: Record<string, readonly Job[]> = {
   lead: [...common, breaker],
   auditor: [...common, block!, breaker],
   planner: [...common, block!, breaker],
-  root: [...common, block!, breaker, rule],
+  /** Its other jobs are done by keyboard. */
+  root: [changes, breaker, rule],
 }
