@@ -103,10 +103,12 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
               }),
               <>
                 {from && seesAll && (
-                  <To path="/policy" query={{ draft: t.rule(agent, from) }}>
-                    {t.ask(from)}
-                  </To>
-                )}{' '}
+                  <p>
+                    <To path="/policy" query={{ draft: t.rule(agent, from) }}>
+                      {t.ask(from)}
+                    </To>
+                  </p>
+                )}
                 {all && (
                   <To path="/decisions" query={{ agent, outcome: 'failure' }}>
                     {t.failures}
