@@ -51,12 +51,12 @@ const adr = defineCommand({
   about: [
     'Every Markdown file below the folder that has a title and a decision or a status becomes a decision: its text is the title and the decision, options that were not chosen are alternatives, what follows “because” and the decision drivers are reasons, and everything else is kept as its context. The status is a tag (status:accepted). “Supersedes”, “superseded by”, “amends” and the like become links.',
     'The date is the one of the record, else that of its file name, else the day of the first git commit of the file. No values are invented: these decisions have no confidence and no category, so they do not count in any score.',
-    'Importing the folder again changes nothing. Files without a record are listed and skipped. Anyone who may write to the repository can write into the files, so confidence, outcome and agent in them are left out and listed, unless you say --trust-scores.',
+    'Importing the folder again changes nothing. Files without a record are listed and skipped. Anyone who may write to the repository can write into the files, so confidence, outcome, agent, origin, project and links in their front matter are left out and listed, unless you say --trust-scores.',
   ],
   flags: {
     project: value('owner/repo', 'Project of the decisions; by default that of the git remote.'),
     'trust-scores': toggle(
-      'Take over confidence, outcome and agent that cstp export adr wrote into the files; else they enter no score.',
+      'Take over confidence, outcome, agent, origin, project and links that cstp export adr wrote into the files; else they enter no score and reach no decision outside of the folder.',
     ),
     ...importFlags,
   },

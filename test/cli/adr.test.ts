@@ -326,9 +326,11 @@ test('a choice in other quotes than those inside is read whole without a list', 
   expect(chosen('"Keep \'it\' simple"')).toEqual({ chosen: "Keep 'it' simple", because })
 })
 
-test('what a file says of scores is taken over only on request', () =>
+test('what a file says of scores and of other decisions is taken over only on request', () =>
   inTemporaryDir(async (dir) => {
-    const own = { confidence: 1, outcome: 'success', lessons: 'none', agent: 'mallory', stakes: 'high' }
+    const links = [{ target: '2026-07-01-decision-1a2b3c4d5e6f', edge_type: 'supersedes' }]
+    const scores = { confidence: 1, outcome: 'success', lessons: 'none', agent: 'mallory', stakes: 'high' }
+    const own = { ...scores, source: 'PEP 241', links, project: { name: 'theirs/app' }, pr: 7 }
     await writeFile(
       join(dir, 'one.md'),
       `---\nstatus: accepted\ncstp: ${JSON.stringify(own)}\n---\n# Use one\n\n## Decision\n\nWe use one.\n`,
@@ -339,11 +341,13 @@ test('what a file says of scores is taken over only on request', () =>
     }
     const plain = await read({})
     expect(plain.value).toMatchObject({ confidence: null, stakes: 'high' })
-    for (const name of ['outcome', 'lessons', 'agent']) expect(plain.value).not.toHaveProperty(name)
+    for (const name of ['outcome', 'lessons', 'agent', 'project', 'pr']) expect(plain.value).not.toHaveProperty(name)
+    expect(plain.value).toMatchObject({ links: [], source: expect.stringMatching(/^adr:.+one\.md$/) })
     expect(plain.leftOut).toEqual([
       {
         file: 'one.md',
-        reason: 'confidence, outcome, lessons, agent of the file: taken over only with --trust-scores',
+        reason:
+          'source, links, project, pr, confidence, outcome, lessons, agent of the file: taken over only with --trust-scores',
       },
     ])
     expect(await read({ trust_scores: true })).toMatchObject({ value: own, leftOut: [] })

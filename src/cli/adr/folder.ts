@@ -56,8 +56,13 @@ function targetOf({ target }: NamedLink, from: string, all: readonly Found[]): F
   return numbered.length === 1 ? numbered[0] : undefined
 }
 
-/** Fields by which a file that anyone may have written would enter somebody's scores. */
-const scores = [
+/** Fields by which a file that anyone may have written would enter somebody's scores, or reach decisions outside of its folder. */
+const claims = [
+  'source',
+  'source_key',
+  'links',
+  'project',
+  'pr',
   'confidence',
   'confidence_at_record',
   'outcome',
@@ -94,7 +99,7 @@ export function lineOf({ adr, source, links }: Found, date: string | null, proje
 /**
  * Reads all records below the folder; references between them become links.
  * @param given.project by default that of the folder's git remote
- * @param given.trust_scores whether confidence, outcome and agent are taken from the files
+ * @param given.trust_scores whether confidence, outcome, agent, origin, project and links are taken from the front matter
  * @throws Failure if the folder does not exist
  */
 export async function readAdrFolder(
@@ -127,10 +132,10 @@ export async function readAdrFolder(
       else if (same !== undefined) leftOut.push({ file, reason: `the same as ${same}` })
       else {
         seen.set(text, file)
-        const claimed = trust_scores ? [] : scores.filter((name) => (adr.own[name] ?? null) !== null)
+        const claimed = trust_scores ? [] : claims.filter((name) => (adr.own[name] ?? null) !== null)
         if (claimed.length > 0) {
           leftOut.push({ file, reason: `${claimed.join(', ')} of the file: taken over only with --trust-scores` })
-          adr.own = Object.fromEntries(Object.entries(adr.own).filter(([name]) => !scores.includes(name)))
+          adr.own = Object.fromEntries(Object.entries(adr.own).filter(([name]) => !claims.includes(name)))
         }
         const source =
           typeof adr.own.source === 'string' ? adr.own.source : `adr:${posix.join(place, file)}`.slice(0, 256)
