@@ -55,7 +55,7 @@ export interface TokenState extends Token {
 
 const folderOf = (data_dir: string): string => join(data_dir, 'tokens')
 const fileForm = /^([0-9a-f]{8})\.(?:json|used|ends-(\d{1,15}))$/
-const seenAgainMs = 1_000
+const seenAgainMs = 100
 const notedMs = 60_000
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
@@ -149,8 +149,9 @@ export async function endToken(data_dir: string, id: string, at: number): Promis
 }
 
 /**
- * The agents of the tokens that are valid now. The folder is listed at most once a second, when somebody calls, so a service that runs sees
- * within a second what another process created or ended. A folder that can't be listed has no tokens.
+ * The agents of the tokens that are valid now. The folder is listed at most ten times a second, when somebody calls: a service that runs sees
+ * at once what another process created or ended, and who tries a new token again at once is not taken for somebody who guesses. A folder that
+ * can't be listed has no tokens.
  */
 export function followTokens(options: {
   data_dir: string
