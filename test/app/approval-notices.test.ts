@@ -134,6 +134,17 @@ forEachBackend((opened) => {
     expect(to.arrived.map(({ body }) => body.type)).toEqual(['approval.requested'])
   })
 
+  test('a notice that an erasure took out of the queue waits for nothing', async () => {
+    const program = await opened()
+    await ask(program)
+    const log = async (state: string) => (await program.call('listDeliveries', { state }, 'root')).deliveries
+    const [queued] = await log('waiting')
+    await program.store.transaction(({ keyed }) => keyed.delete(noticeCollection, [queued!.id]))
+    expect(await log('waiting')).toEqual([])
+    const erased = { state: 'abandoned', next_attempt_at: null, error: 'what it reported was erased' } as const
+    expect(await log('abandoned')).toEqual([{ ...queued!, ...erased }])
+  })
+
   test('the log of deliveries is read in pages, newest first, and forgets what is 30 days old', async () => {
     const program = await opened()
     const to = receiver(program)

@@ -48,16 +48,20 @@ const writeDelivery = (
 
 const at = (ms: number | null): string | null => (ms === null ? null : timestamp(ms))
 
-/** A page of the delivery log, newest first. @param after cursor of the previous page */
+const erased = { state: 'abandoned', next_ms: null, error: 'what it reported was erased' } as const
+
+/** A page of the delivery log, newest first: a notice that is not queued any more does not wait. @param after cursor of the previous page */
 export async function listDeliveries(
-  keyed: Pick<KeyedReader, 'list'>,
+  keyed: Pick<KeyedReader, 'list' | 'get'>,
   { state, after, limit }: { state?: StoredDelivery['state'] | undefined; after?: string | undefined; limit: number },
 ) {
   const deliveries = []
   for await (const { key, value } of newestKeyed(keyed, deliveryCollection, '', after)) {
     if (deliveries.length === limit) break
-    const { last_ms, next_ms, ...rest } = value as StoredDelivery
+    const stored = value as StoredDelivery
     const [queued_at, id] = key.split('/') as [string, string]
+    const isGone = stored.state === 'waiting' && (await keyed.get(noticeCollection, [id])).length === 0
+    const { last_ms, next_ms, ...rest } = isGone ? { ...stored, ...erased } : stored
     if (state === undefined || rest.state === state)
       deliveries.push({ id, queued_at, ...rest, last_attempt_at: at(last_ms), next_attempt_at: at(next_ms) })
   }
