@@ -50,6 +50,19 @@ function grantedBy(claims: Claims, names: ClaimNames): Scope[] {
   return scopes.filter((scope) => all.has(scope))
 }
 
+/** Names of the claim for the client that got the token: RFC 9068, OpenID Connect, Okta, Entra ID. */
+const clientClaims = ['client_id', 'azp', 'cid', 'appid']
+
+/**
+ * Whether a program got the token by its own credentials: it then is its own subject (RFC 9068), or the issuer says so in its way (Auth0,
+ * Entra ID, Keycloak).
+ */
+const isProgram = (claims: Claims, sub: string, client: string | null): boolean =>
+  sub === client ||
+  claims.gty === 'client-credentials' ||
+  claims.idtyp === 'app' ||
+  textOf(claims.preferred_username)?.startsWith('service-account-') === true
+
 const longestName = 256
 const isName = (name: string): boolean => name.length <= longestName && name.trim() === name && !/\p{C}/u.test(name)
 
@@ -70,8 +83,8 @@ export function callerOf(
   if (sub === null) return 'it has no sub'
   const actor = isObject(claims.act) ? textOf(claims.act.sub) : null
   if (claims.act !== undefined && actor === null) return 'its claim act has no sub'
-  const client = textOf(claims.client_id) ?? textOf(claims.azp)
-  const isAgent = actor !== null || sub === client
+  const client = clientClaims.map((name) => textOf(claims[name])).find((one) => one !== null) ?? null
+  const isAgent = actor !== null || isProgram(claims, sub, client)
   const agent = actor ?? textOf(claimOf(claims, names.agent))
   if (agent === null || !isName(agent)) return `its claim ${names.agent} can't name an agent`
   const given = names.workspace === '' ? undefined : claimOf(claims, names.workspace)

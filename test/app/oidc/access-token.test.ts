@@ -55,6 +55,23 @@ test('an agent that acts for a person is told apart from the person, and both ar
   })
 })
 
+test("a program with its own credentials is an agent in every issuer's way of saying so, and may not approve", async () => {
+  const issuer = await testIssuer()
+  const { verify } = verifierOf(issuer)
+  const ways: JWTPayload[] = [
+    { sub: 'bot', client_id: 'bot' },
+    { sub: '0oa1', cid: '0oa1' },
+    { sub: 'x1@clients', azp: 'x1', gty: 'client-credentials' },
+    { sub: 'a-b-c', appid: 'd-e-f', idtyp: 'app' },
+    { sub: '5f1c', azp: 'nightly', preferred_username: 'service-account-nightly' },
+  ]
+  for (const way of ways)
+    expect(await verify(await issuer.sign({ aud: here, scope: 'cstp:read approve', ...way }))).toMatchObject({
+      scopes: new Set(['read']),
+      identity: { kind: 'agent', sub: way.sub },
+    })
+})
+
 test('the audience may be one of a list', async () => {
   const issuer = await testIssuer()
   expect(await verifierOf(issuer).verify(await issuer.sign({ aud: ['https://other.example', here] }))).toMatchObject({
