@@ -1,5 +1,7 @@
 /** A service that accepts access tokens of a real issuer: on every surface, beside its own; and MCP clients that get theirs by themselves. */
 import { expect, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import {
   Client as ClientV2,
   StreamableHTTPClientTransport as TransportV2,
@@ -43,7 +45,10 @@ const event = { hook_event_name: 'SessionStart', session_id: 's1', cwd: '/tmp', 
 const mcpHeaders = 'application/json, text/event-stream'
 
 test('an access token is accepted on every surface, and tokens of the service beside it', async () => {
-  const { issuer, server } = await start()
+  const config = join(await testDir(), 'config.yaml')
+  const command = [process.execPath, join(import.meta.dir, '../support/tool-server.ts')]
+  await writeFile(config, JSON.stringify({ gateway: { tools: { command } } }))
+  const { issuer, server } = await start({ CSTP_CONFIG: config })
   const token = await issuer.clientToken(server.url, 'cstp:read cstp:write')
   const recorded = await send(server, token, '/cstp', rpc('recordDecision', decision))
   expect(recorded.status).toBe(200)
@@ -62,6 +67,8 @@ test('an access token is accepted on every surface, and tokens of the service be
       })
     ).status,
   ).toBe(200)
+  const asked = { input: { tool: { name: 'read' }, args: {} } }
+  expect((await send(server, token, '/v1/data/cstp/allow', asked)).status).toBe(200)
   const forMcp = await issuer.clientToken(`${server.url}/mcp`, 'cstp:read')
   const hello = {
     jsonrpc: '2.0',
@@ -70,6 +77,8 @@ test('an access token is accepted on every surface, and tokens of the service be
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
   }
   expect((await send(server, forMcp, '/mcp', hello, mcpHeaders)).status).toBe(200)
+  for (const path of ['/gateway/tools', '/gateway'])
+    expect([path, (await send(server, token, path, hello, mcpHeaders)).status]).toEqual([path, 200])
 })
 
 test('every write of an access token names in the audit trail who the issuer says it was', async () => {
