@@ -48,7 +48,8 @@ export async function openBehind({
     folder,
     calls() {
       const path = join(folder, 'calls')
-      const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+      // The server may be about to write a line.
+      const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
       return lines.map((line) => JSON.parse(line))
     },
     change: (changed) => writeFile(join(folder, 'tools.json'), JSON.stringify(changed)),
