@@ -50,13 +50,14 @@ const titles: Record<string, string> = {
 
 const headings = Object.values(titles)
 
-/** Tables of an earlier run, by heading. */
+/** Tables of an earlier run, by heading; those of parts that are gone are not kept. */
 function sectionsOf(text: string): Map<string, string> {
   const [, ...parts] = text.split(/^### /m)
   return new Map(
-    parts.map((part) => {
+    parts.flatMap((part): [string, string][] => {
       const end = part.indexOf('\n')
-      return [part.slice(0, end), part.slice(end).trim()]
+      const heading = part.slice(0, end)
+      return headings.includes(heading) ? [[heading, part.slice(end).trim()]] : []
     }),
   )
 }
