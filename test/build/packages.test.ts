@@ -5,16 +5,12 @@ import { join } from 'node:path'
 import { packageProblems } from '../../src/build/check-package.ts'
 import { run, testDir } from '../support/process.ts'
 
-/** A package of these files, packed by npm. */
+/** A package of these files. */
 async function packed(dir: string, files: Record<string, string>): Promise<string> {
   await mkdir(dir)
   for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
-  const { status, err } = await run(['npm', 'pack', '--silent'], {
-    cwd: dir,
-    env: { PATH: process.env.PATH ?? '', HOME: dir },
-  })
+  const { status, err } = await run([process.execPath, 'pm', 'pack', '--quiet'], { cwd: dir, env: { HOME: dir } })
   expect([status, err]).toEqual([0, ''])
-  // Not as npm prints it: what it prints last may be lost in a pipe.
   return join(dir, 'wrong-1.0.0.tgz')
 }
 
