@@ -1,9 +1,9 @@
 /** What real clients do with the answers of hooks, so that a change of theirs is seen: each is connected by cstp init, and asks for one command. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
+import { type Agent, describeClients, openAgent, whyNot } from '../support/agent-clients.ts'
 import { bareEnv, cstp, freePort, root } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
 
@@ -15,12 +15,7 @@ const rules = `
 `
 const asking = rules.replace('block', 'step_up')
 
-describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const)('%s', (client: RealClient) => {
-  const reason = whyNot(client)
-  if (reason !== null) {
-    test.skip(reason, () => {})
-    return
-  }
+describeClients(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'], whyNot, (client) => {
   let running: Running
   let agent: Agent
   let data: string

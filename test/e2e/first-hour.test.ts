@@ -3,12 +3,12 @@
  * runs in its safe form, the next session knows what was decided, a service that was killed is there again and stops what is irreversible, and
  * everything is taken back byte for byte. No name of the program is on PATH.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { clientNames } from '../../src/app/init/wiring.ts'
 import { readServiceFile } from '../../src/app/service-file.ts'
-import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
+import { type Agent, describeClients, openAgent, whyNot } from '../support/agent-clients.ts'
 import { cstp, freePort, run, until } from '../support/process.ts'
 
 /** Every file below the folder but those of git itself, with its content. */
@@ -22,12 +22,7 @@ async function treeOf(dir: string): Promise<Record<string, string>> {
   return Object.fromEntries(files.flat())
 }
 
-describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const)('%s', (client: RealClient) => {
-  const reason = whyNot(client)
-  if (reason !== null) {
-    test.skip(reason, () => {})
-    return
-  }
+describeClients(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'], whyNot, (client) => {
   let agent: Agent
   let data: string
   let env: Record<string, string>

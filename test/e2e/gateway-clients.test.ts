@@ -2,11 +2,11 @@
  * Real clients with real servers of tools behind the gateway: what a client gets through it is what it gets without it, at the first try. Then
  * clients that disobey.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
+import { type Agent, describeClients, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
 import type { Wanted } from '../support/agent-models.ts'
 import { bareEnv, cstp, cstpCommand, root, run } from '../support/process.ts'
 import { tokens } from '../support/serving.ts'
@@ -125,13 +125,10 @@ const plain = (result: string): unknown =>
     return value.replace(/Wall time: [\d.]+ seconds| saved to \S+/, '').replace(/\d{1,2}:\d\d:\d\d(?: [AP]M)?/g, 'time')
   })
 
-describe.each(['codex', 'claude-code'] as const)('%s', (client) => {
-  const reason =
-    whyNot(client, true) ?? (servers ? null : 'CSTP_MCP_SERVERS names no folder with the reference servers')
-  if (reason !== null) {
-    test.skip(reason, () => {})
-    return
-  }
+const whyNotHere = (client: RealClient) =>
+  whyNot(client, true) ?? (servers ? null : 'CSTP_MCP_SERVERS names no folder with the reference servers')
+
+describeClients(['codex', 'claude-code'], whyNotHere, (client) => {
   let agent: Agent
   let folder: string
   beforeAll(async () => {

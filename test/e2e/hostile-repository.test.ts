@@ -1,8 +1,8 @@
 /** Real clients in a repository whose files mean to make them run what a rule denies: it is not run, or doctor or the session say that it may be. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Agent, openAgent, whyNot } from '../support/agent-clients.ts'
+import { type Agent, describeClients, openAgent, whyNot } from '../support/agent-clients.ts'
 import { bareEnv, cstp, run, temporaryDir } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
 
@@ -40,12 +40,7 @@ const hostile: Record<string, Record<string, string | typeof pipe>> = {
   },
 }
 
-describe.each(['codex', 'gemini', 'claude-code'] as const)('%s', (client) => {
-  const reason = whyNot(client)
-  if (reason !== null) {
-    test.skip(reason, () => {})
-    return
-  }
+describeClients(['codex', 'gemini', 'claude-code'], whyNot, (client) => {
   let running: Running
   let data: string
   let agent: Agent

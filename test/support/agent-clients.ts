@@ -3,6 +3,7 @@
  * the folder with their packages (`node_modules`). `.ci/run` installs Codex, Gemini CLI and Claude Code there. OpenCode and Copilot CLI, and the
  * hooks of Claude Code, whose newest version they need, run in `bun run soak` where somebody has put them there, or into PATH.
  */
+import { describe, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -164,6 +165,19 @@ export function whyNot(client: RealClient, always = false): string | null {
   if (soak && !always && process.env.CSTP_SOAK !== '1') return `${client} runs in bun run soak`
   if (programOf(client) !== null) return null
   return name ? `neither CSTP_AGENT_CLIENTS nor PATH has ${name}` : `CSTP_AGENT_CLIENTS names no folder with ${client}`
+}
+
+/** The tests of each client; in their place a skip with the reason, where there is one not to test it. */
+export function describeClients<C extends RealClient>(
+  names: readonly C[],
+  why: (client: C) => string | null,
+  tests: (client: C) => void,
+): void {
+  describe.each([...names])('%s', (client) => {
+    const reason = why(client)
+    if (reason === null) tests(client)
+    else test.skip(reason, () => {})
+  })
 }
 
 export interface Turn {
