@@ -15,6 +15,7 @@ export function loadUnpacked(files: readonly { name: string; path: string }[]): 
     for (const { name, path } of files)
       writeFileSync(join(folder, name), Bun.zstdDecompressSync(readFileSync(path)), { mode: 0o700 })
     const module = { exports: {} }
+    // How Node loads the addon of the ONNX runtime, whose path no import can name: none of our code calls a native function.
     process.dlopen(module, join(folder, files[0]!.name))
     return module.exports
   } finally {
