@@ -5,9 +5,10 @@ import { DecisionId, ThreadId, whole } from '../../sdk/schema/params.ts'
 import { BridgeTooFar, RecordUpdates } from '../../sdk/schema/record.ts'
 import { byCurators, defineMethod, toolInput } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
+import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
 import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/lifecycle/project.ts'
-import { checkRecord, keptVerdict, settlingRefusal } from '../domain/lifecycle/record-policy.ts'
+import { checkUpdate, keptVerdict, settlingRefusal } from '../domain/lifecycle/record-policy.ts'
 import {
   enterScopes,
   isTakenUp,
@@ -85,26 +86,31 @@ export const updateDecision = defineMethod({
     const updated = (record: DecisionRecord, is_scored?: boolean) =>
       applyUpdate(record, changesOf(record), call.caller.agent, timestamp(call.now()), is_scored)
     const before = await requireOwn(call.store, id, params.id, call.caller)
-    requireUnchanged(before.record, params.revision_count)
+    const requireOpen = (record: DecisionRecord): void => {
+      requireUnchanged(record, params.revision_count)
+      requireUnreviewed(record, changesOf(record), call.caller)
+      requireUncategorized(record, texts, call.caller)
+      if (project) requireFirst(record, project, call.caller)
+    }
+    requireOpen(before.record)
     const unscored = await unscoredAdoption({ evidence: call.evidence, keyed: call.store.keyed }, before.record, texts)
     if (project) await requireUnmerged(call.evidence, before.record, project, call.caller)
     // What an agent makes of an observed decision is judged as its record, with the deliberation that an adoption takes.
-    const isJudged = isTakenUp(before.record, texts)
+    const isOwnNow = isTakenUp(before.record, texts)
     const session = sessionOf(call, {})
-    await (isJudged && call.tracker.flush())
-    const noted = isJudged ? await call.tracker.peek(session) : null
+    await (isOwnNow && call.tracker.flush())
+    const noted = isOwnNow ? await call.tracker.peek(session) : null
     const planned = updated(withSession(before.record, noted), unscored === null).record
     const plannedTexts = textsOf(planned)
+    const isCurated = mayCurate(call.caller) && before.record.recorded_by !== call.caller.agent && !isOwnNow
     return settlingRefusal(async () => {
-      const policy = isJudged ? await checkRecord(call, planned, { context: {}, stakes: null, scope: null }) : null
+      // A curator puts the record of others in order, and does nothing that rules stop.
+      const policy = isCurated ? null : await checkUpdate(call, { before: before.record, planned, isTakenUp: isOwnNow })
       const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
       return call.store.transaction(async (tx) => {
         // Applied to the current record, so that an update committed since then is not lost.
         const now = await requireOwn(tx, id, params.id, call.caller)
-        requireUnchanged(now.record, params.revision_count)
-        requireUnreviewed(now.record, changesOf(now.record), call.caller)
-        requireUncategorized(now.record, texts, call.caller)
-        if (project) requireFirst(now.record, project, call.caller)
+        requireOpen(now.record)
         const settled = (await policy?.settle(tx)) ?? null
         const isAdopted = isUnadopted(now.record) && typeof texts.confidence === 'number'
         const taken = withSession(now.record, isAdopted ? await call.tracker.consume(tx, session, id) : null)

@@ -79,6 +79,49 @@ forEachBackend((open) => {
     expect((await program.call('reviewDecision', { decision_id: id, outcome: 'failure' })).success).toBe(true)
   })
 
+  test('block: what an update makes of a decision is judged as its record, but not for what stops it as it stands', async () => {
+    const program = await ready('block')
+    await program.rules(`
+- { id: scoped, message: m, scope: acme/pay, conditions: [{ type: field, field: phase, operator: '=', value: record }, { type: field, field: context.tests_passed, operator: '!=', value: true, when_missing: match }] }
+- { id: tagged, message: m, condition_phase: record, condition_tags: "contains prod" }
+- { id: worded, message: m, condition_phase: record, condition_description: "contains drop table" }
+- { id: context, message: m, conditions: [{ type: field, field: phase, operator: '=', value: record }, { type: field, field: context.checked, operator: '!=', value: true, when_missing: match }] }
+- { id: often, message: m, conditions: [{ type: temporal, field: tag, value: rare, max_occurrences: 2, window_hours: 1 }, { type: field, field: tags, operator: contains, value: rare }] }
+- { id: asked, action: step_up, message: m, condition_phase: record, condition_tags: "contains ask" }
+`)
+    const one = async () =>
+      (await program.call('recordDecision', { ...given, action_context: { checked: true } }))
+        .decision_id as string
+    const id = await one()
+    const before = await program.call('getDecision', { id })
+    for (const [updates, rule] of [
+      [{ project: { name: 'acme/pay' } }, 'scoped'],
+      [{ tags: ['x', 'Prod'] }, 'tagged'],
+      [{ decision: 'Drop table users' }, 'worded'],
+      [{ tags: ['ask'] }, 'asked'],
+    ] as const) {
+      const { error, data } = await program.refused('updateDecision', { id, updates })
+      expect([error, (data as { violations: unknown[] }).violations]).toMatchObject([
+        'record_failed',
+        expect.arrayContaining([expect.objectContaining({ guardrail_id: rule })]),
+      ])
+    }
+    expect(await program.call('getDecision', { id })).toEqual(before)
+    const { entries } = await program.call('listAudit', { method: 'cstp.updateDecision' }, 'root')
+    expect(entries.map(({ allowed, ids }) => [allowed, ids])).toEqual(Array(4).fill([false, []]))
+    // A curator puts in order what others recorded.
+    await program.call('updateDecision', { id, updates: { tags: ['prod'] } }, 'curator')
+    const rare = async () => program.call('updateDecision', { id: await one(), updates: { tags: ['rare'] } })
+    const settled = await Promise.allSettled([rare(), rare(), rare(), rare()])
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
+    // What already stands is changed freely.
+    program.services.record_guardrails = 'warn'
+    await program.call('updateDecision', { id, updates: { decision: 'Drop table users' } })
+    expect((await program.call('getDecision', { id })).verdict).toMatchObject({ allowed: false })
+    program.services.record_guardrails = 'block'
+    await program.call('updateDecision', { id, updates: { decision: 'Drop table users again' } })
+  })
+
   test('what rules see of a record', async () => {
     const program = await ready('warn')
     await program.rules(`

@@ -4,6 +4,7 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { PresentVerdict } from '../../../sdk/schema/policy.ts'
 import type { RecordParams } from '../../../sdk/schema/record.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
+import { stableJson } from '../../core/canonical.ts'
 import { startProbes } from '../policy/judge/breakers.ts'
 import type { PolicyCall } from '../policy/judge/call.ts'
 import { type Judgement, judge, prepareJudgement } from '../policy/judge/judge.ts'
@@ -60,6 +61,8 @@ export function keptVerdict(settled: Evaluation | null, before: Approved | null)
   return { ...kept, verdict: strictest([before.verdict, verdict]), rules, original }
 }
 
+const nothingSeen = { context: {}, stakes: null, scope: null }
+
 /** A planned record as what is judged. */
 const subjectOf = (
   record: DecisionRecord,
@@ -72,15 +75,43 @@ const subjectOf = (
 })
 
 /**
+ * What policy says of an update: a decision is judged again as its record if rules read something else of it now, so that nothing gets past
+ * them by being named later. What stops the decision as it stands stops no update. Null if nothing is to be judged.
+ * @param isTakenUp an agent makes an observed decision its own, which is judged as a whole
+ * @throws RecordBlocked
+ */
+export async function checkUpdate(
+  call: RecordPolicyCall,
+  { before, planned, isTakenUp }: { before: DecisionRecord; planned: DecisionRecord; isTakenUp: boolean },
+) {
+  if (isTakenUp) return checkRecord(call, planned)
+  const [was, is] = [before, planned].map((record) => subjectOf(record, nothingSeen))
+  const isSame = stableJson([was!.action, was!.scopes]) === stableJson([is!.action, is!.scopes])
+  if (isSame || call.record_guardrails === 'off' || before.imported_by !== null) return null
+  const { rules, breakers } = await call.policy.current()
+  if (rules.length + breakers.length === 0) return null
+  const { evaluation } = await prepareJudgement(call, was!)
+  return checkRecord(call, planned, nothingSeen, { standing: new Set(stopping(evaluation)) })
+}
+
+/** What stops an action, by the names of rules and breakers. */
+const stopping = ({ asks }: Evaluation): string[] => asks.map(({ rule }) => rule)
+
+/**
  * Checks a planned record against policy, and returns the steps for its transaction.
  * @param isObserved its record is the only trace of what was done: it gets its verdict, and is kept whatever that is
+ * @param standing what stops an updated decision as it stands, which is judged only by what else stops it then
  * @throws RecordBlocked
  */
 export async function checkRecord(
   call: RecordPolicyCall,
   planned: DecisionRecord,
-  seen: Pick<Action, 'context' | 'stakes' | 'scope'>,
-  { approved = null, isObserved = false }: { approved?: Approved | null; isObserved?: boolean } = {},
+  seen: Pick<Action, 'context' | 'stakes' | 'scope'> = nothingSeen,
+  {
+    approved = null,
+    isObserved = false,
+    standing = null,
+  }: { approved?: Approved | null; isObserved?: boolean; standing?: ReadonlySet<string> | null } = {},
 ) {
   const subject = subjectOf(planned, seen)
   const judgement = call.record_guardrails === 'off' ? null : await prepareJudgement(call, { ...subject, approved })
@@ -89,24 +120,25 @@ export async function checkRecord(
   const refuse = ({ evaluation, settle }: Judgement): never => {
     throw new RecordBlocked(evaluation, () => call.store.transaction((tx) => settle(tx, 'refused')))
   }
+  const isStopped = (one: Evaluation): boolean => stopping(one).some((name) => !standing?.has(name))
   /** An approval may still lift a step-up. */
   const requirePassable = (one: Judgement): void => {
-    const { allowed, verdict } = one.evaluation
-    if (isStrict && !allowed && verdict !== 'step_up') refuse(one)
+    if (isStrict && isStopped(one.evaluation) && one.evaluation.verdict !== 'step_up') refuse(one)
   }
   if (judgement) requirePassable(judgement)
   return {
     /**
      * Checks counts and breakers again, so that of many records checked at once no more pass than the rules allow. Null if no rules are
-     * checked on recording.
+     * checked on recording, or an update brings a decision under none that stops it.
      * @throws RecordBlocked
      */
     async settle(tx: Transaction): Promise<Evaluation | null> {
       if (!judgement) return null
       const seen = await judgement.recheck(tx)
+      if (standing && !isStopped(seen.evaluation)) return null
       requirePassable(seen)
       const settled = await seen.settle(tx, isStrict ? 'enforce' : 'warn')
-      if (isStrict && !settled.allowed) refuse(seen)
+      if (isStrict && isStopped(settled)) refuse(seen)
       return settled
     },
     recorded: (tx: Transaction): Promise<void> => startProbes(call, tx, breakers, planned),

@@ -8,7 +8,7 @@ import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
 import { hourMs, timestamp } from '../../core/time.ts'
 import { watching } from '../policy/judge/breaker.ts'
-import { countReview, startProbes, stoppingBreakers } from '../policy/judge/breakers.ts'
+import { countReview, startProbes } from '../policy/judge/breakers.ts'
 import type { PolicySet } from '../policy/rules/set.ts'
 import { keptCommits, pullRequestOf, recordsOfCommit } from '../record/decision/commits.ts'
 import { isUnadopted, type Updates } from '../record/decision/decision.ts'
@@ -90,9 +90,8 @@ export const isTakenUp = ({ source, adopted_by }: DecisionRecord, { project: _, 
   source === 'hook' && adopted_by === undefined && Object.keys(texts).length > 0
 
 /**
- * Brings a decision into the scopes of breakers that an update adds. It is judged there as if it were recorded now: a breaker stops it, or uses
- * it as its probe; and if it failed already, the failure counts. A success says nothing there: its recorder chose the scope afterwards.
- * @throws CstpError `record_failed` if a breaker stops it, and records are blocked
+ * Brings a decision into the scopes of breakers that an update adds, as if it were recorded now: a breaker uses it as its probe; and if it
+ * failed already, the failure counts. A success says nothing there: its recorder chose the scope afterwards.
  */
 export async function enterScopes(
   call: RecordPolicyCall,
@@ -105,10 +104,6 @@ export async function enterScopes(
   const { breakers } = await call.policy.current()
   const watched = watching(breakers, added)
   if (watched.length === 0) return
-  if (call.record_guardrails === 'block') {
-    const [stop] = await stoppingBreakers(tx.keyed, watched, call.caller.agent, call.now())
-    if (stop) throw new CstpError('record_failed', stop.message, { violations: [stop] })
-  }
   const counted = countedReview(after)
   if (counted === null) await startProbes(call, tx, watched, { ...after, breaker_scopes: added })
   else if (counted.outcome === 'failure' && counted.basis !== 'age')
