@@ -90,8 +90,7 @@ forEachBackend((open) => {
 - { id: asked, action: step_up, message: m, condition_phase: record, condition_tags: "contains ask" }
 `)
     const one = async () =>
-      (await program.call('recordDecision', { ...given, action_context: { checked: true } }))
-        .decision_id as string
+      (await program.call('recordDecision', { ...given, action_context: { checked: true } })).decision_id as string
     const id = await one()
     const before = await program.call('getDecision', { id })
     for (const [updates, rule] of [
