@@ -246,13 +246,26 @@ function valuesOf(
   return [{ value: fields[key] }]
 }
 
-/** The result of each of these decisions that shares it with another one. */
-function sharedResults(decisions: readonly CountedDecision[]): Map<CountedDecision, string | null> {
+/** The result of each of these decisions that shares it with another one, or with decisions elsewhere. */
+function sharedResults(decisions: readonly CountedDecision[], elsewhere: ReadonlySet<string>) {
   const named = [...Map.groupBy(decisions, ({ fields }) => resultOf(fields))]
-  return new Map(named.flatMap(([result, own]) => (own.length < 2 ? [] : own.map((one) => [one, result] as const))))
+  const shared = named.filter(([result, own]) => own.length > 1 || (result !== null && elsewhere.has(result)))
+  return new Map(shared.flatMap(([result, own]) => own.map((one) => [one, result] as const)))
 }
 
-const resultOf = ({ agent, project, pr, settled_by: by }: DecisionFields): string | null =>
+/**
+ * The result of a decision, whether or not others share it: see `result` of `GroupValues`.
+ * @example
+ * ```ts
+ * resultOf(filterFields(record, true)) // 'ada acme/shop#12'
+ * ```
+ */
+export const resultOf = ({
+  agent,
+  project,
+  pr,
+  settled_by: by,
+}: Pick<DecisionFields, 'agent' | 'project' | 'pr' | 'settled_by'>): string | null =>
   (by === 'observed' || by === 'inferred') && project !== null && pr !== null ? `${agent} ${project}#${pr}` : null
 
 /** A decision as {@link groupDecisions} counts it. */
@@ -264,6 +277,7 @@ export interface CountedDecision {
 
 /**
  * As `groups` of a store, over decisions in memory.
+ * @param elsewhere results that decisions elsewhere share with these
  * @example
  * ```ts
  * groupDecisions([{ fields: filterFields(record, true), reasons: record.reasons }], ['category', 'day'])
@@ -272,6 +286,7 @@ export interface CountedDecision {
 export function groupDecisions<K extends GroupKey>(
   decisions: readonly CountedDecision[],
   by: readonly K[],
+  elsewhere: ReadonlySet<string> = new Set(),
 ): DecisionGroup<K>[] {
   type Row = Record<string, string | number | null> & { count: number }
   const groups = new Map<string, Row>()
@@ -285,7 +300,7 @@ export function groupDecisions<K extends GroupKey>(
     }
     groups.set(key, group)
   }
-  const shared = by.some((key) => key === 'result') ? sharedResults(decisions) : null
+  const shared = by.some((key) => key === 'result') ? sharedResults(decisions, elsewhere) : null
   for (const decision of decisions) {
     let rows: { row: Row; uses?: number; strength?: number }[] = [{ row: { count: 0 } }]
     for (const key of by)

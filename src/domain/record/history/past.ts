@@ -13,7 +13,7 @@ import {
 import { edgeOrder, edgesOf } from '../../../../sdk/storage/edges.ts'
 import { compareText, fieldsOrder, filterFields } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
-import { countDecisions, type Groups, groupDecisions } from '../../../../sdk/storage/groups.ts'
+import { countDecisions, type Groups, groupDecisions, resultOf } from '../../../../sdk/storage/groups.ts'
 import { keyedPages } from '../../../../sdk/storage/keyed.ts'
 import type {
   CountFilter,
@@ -177,6 +177,28 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
     created_ms: Date.parse(record.created_at),
   })
 
+  /**
+   * What gives the only unchanged decision of a pull request its `result`, if changed ones share it: the store names none that is alone in
+   * its part.
+   */
+  async function namedIn<K extends GroupKey>(
+    unchanged: CountFilter,
+    by: readonly K[],
+    results: ReadonlyMap<string, DecisionFields>,
+  ): Promise<DecisionGroup<K>[]> {
+    const moved: DecisionGroup<K>[] = []
+    for (const [result, { agent, project, pr }] of results) {
+      const of = { ...unchanged, agent, project: project!, pr: pr! }
+      for (const group of await store.decisions.groups(of, by)) {
+        const { settled_by, result: known } = group as Partial<DecisionGroup<'settled_by' | 'result'>>
+        if (known !== null || resultOf({ agent, project, pr, settled_by: settled_by! }) !== result) continue
+        moved.push({ ...group, count: -group.count }, { ...group, result })
+      }
+      await yieldToEventLoop()
+    }
+    return moved
+  }
+
   const decisions: PastStore['decisions'] = {
     get: async (ids) => (await read(ids)).map(textOf),
     find: async (query) => (await read(await store.decisions.find(query))).map(({ record }) => record.id),
@@ -195,11 +217,19 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
       }),
     groups: (filter, by) =>
       ofBoth(filter, async (unchanged, states) => {
-        const changed = groupDecisions(
-          states.map((fields) => ({ fields, reasons: [] })),
+        const results = new Map<string, DecisionFields>()
+        if (by.some((key) => key === 'result'))
+          for (const fields of states) {
+            const result = resultOf(fields)
+            if (result !== null) results.set(result, fields)
+          }
+        const counted = states.map((fields) => ({ fields, reasons: [] }))
+        const changed = groupDecisions(counted, by, new Set(results.keys()))
+        return addGroups(
+          [...(await store.decisions.groups(unchanged, by)), ...(await namedIn(unchanged, by, results))],
+          changed,
           by,
         )
-        return addGroups(await store.decisions.groups(unchanged, by), changed, by)
       }),
   }
 
@@ -245,7 +275,7 @@ function addGroups<K extends GroupKey>(
     const known = sums.get(key)
     sums.set(key, known ? { ...known, count: known.count + group.count } : group)
   }
-  return [...sums.values()]
+  return [...sums.values()].filter(({ count }) => count > 0)
 }
 
 /** The part of a filter that no update changes, for the decisions of a time. */

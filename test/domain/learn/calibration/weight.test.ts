@@ -47,6 +47,20 @@ forEachBackend((open) => {
     expect((await program.call('getCalibration', { cells: 'agent_stakes' })).cells).toContainEqual(
       expect.objectContaining({ agent: 'bob', stakes: null, scored: 1 }),
     )
+    // Of an earlier time too, though some of the decisions have changed since and others have not.
+    const as_of = new Date(program.clock.now).toISOString()
+    program.clock.now += day
+    const figures = (of: object) =>
+      Promise.all([
+        program.call('getCalibration', { agent: 'alice', ...of }),
+        program.call('getCalibration', { cells: 'agent_stakes', ...of }),
+      ]).then(([one, all]) => [one.overall, one.buckets, all.cells])
+    const before = await figures({})
+    const ids = (await program.call('listDecisions', { project: name, order: 'asc' })).decisions.map(({ id }) => id)
+    for (const id of [...ids.slice(0, 11), ids[13]!]) {
+      await program.call('setPreserve', { decision_id: id, preserve: true }, 'root')
+      expect(await figures({ as_of })).toEqual(before)
+    }
     const scope = 'category:architecture'
     expect(await program.call('getCircuitState', { scope })).toMatchObject({ state: 'closed', failure_count: 1 })
   })
