@@ -2469,7 +2469,8 @@ export interface ShadowGuardrailsResult {
 
 /** Parameters of `cstp.tryGuardrails`. */
 export interface TryGuardrailsParams {
-  /** A guardrail file (YAML). Without it, the answer only covers rules in shadow mode. */ rules?: string | undefined
+  /** A guardrail file (YAML). Without it, the answer covers rules in shadow mode, and what a draft may contain. */
+  rules?: string | undefined
   /** Checks on or after this day or time; by default those of the last 7 days. */ since?: string | undefined
 }
 
@@ -2504,7 +2505,7 @@ export interface TryGuardrailsResult {
     /** Checks that would get a different verdict. */ changed: number
     /** Those of them that were not stopped and would be. */ stopped: number
     /** Agents of these. */ agents: number
-    /** The newest of these checks, at most 50. */
+    /** The newest of these checks, at most 50; empty for a caller who may not read the audit trail of others. */
     examples: {
       /** Id of the audit entry. */ seq: number
       /** When it was checked, RFC 3339, UTC. */ at: string
@@ -2606,6 +2607,14 @@ export interface TryGuardrailsResult {
     /** Decisions for which a rule depends on data that is not known now; the rule counts as not fired. */
     uncertain: number
   } | null
+  /**
+   * For editors: what may follow a key (`field`, `operator`, `action`, `category`, `context.tool`, …), with the
+   * categories, agents, tags and tools in use; under the empty name the keys of a rule. Null with `rules`.
+   */
+  completions: Record<string, {
+    text: string
+    /** What it means; null for a value. */ about: string | null
+  }[]> | null
 }
 
 /** Parameters of `cstp.unlinkDecisions`. */

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
-import { defineMethod } from '../calls/method.ts'
+import { byCurators, defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { fileName } from '../domain/policy/rules/set.ts'
 import { shadow } from '../domain/policy/trial/shadow-file.ts'
@@ -27,6 +27,7 @@ export const shadowGuardrails = defineMethod({
     ),
   }),
   scope: 'admin',
+  also: byCurators,
   effect: 'write',
   cost: 16,
   failure: 'guardrail_eval_failed',

@@ -4,10 +4,12 @@ import { fraction, text } from '../../sdk/schema/decision.ts'
 import { ruleActions } from '../../sdk/schema/guardrail.ts'
 import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
-import { defineMethod } from '../calls/method.ts'
+import { byCurators, defineMethod } from '../calls/method.ts'
+import { seesAll } from '../core/caller.ts'
 import { dayMs, timestamp } from '../core/time.ts'
 import { describeRule } from '../domain/policy/rules/describe.ts'
 import { lintRules } from '../domain/policy/rules/lint.ts'
+import { completions } from '../domain/policy/trial/completions.ts'
 import { mostChanged, mostDecisions, mostEntries, shadowResults, tryDraft } from '../domain/policy/trial/trial.ts'
 
 const d = v.description
@@ -47,7 +49,10 @@ export const tryGuardrails = defineMethod({
     'Backtests a draft of guardrails: the verdicts it would have given, and the outcomes of the decisions it would have blocked.',
   params: v.object({
     rules: v.optional(
-      v.pipe(text(100_000), d('A guardrail file (YAML). Without it, the answer only covers rules in shadow mode.')),
+      v.pipe(
+        text(100_000),
+        d('A guardrail file (YAML). Without it, the answer covers rules in shadow mode, and what a draft may contain.'),
+      ),
     ),
     since: v.optional(
       v.pipe(DateBound, d(`Checks on or after this day or time; by default those of the last ${defaultDays} days.`)),
@@ -107,7 +112,9 @@ export const tryGuardrails = defineMethod({
                 uncertain: v.pipe(v.array(v.string()), d('Why this is not certain; empty if it is certain.')),
               }),
             ),
-            d(`The newest of these checks, at most ${mostChanged}.`),
+            d(
+              `The newest of these checks, at most ${mostChanged}; empty for a caller who may not read the audit trail of others.`,
+            ),
           ),
           uncertain: v.pipe(v.number(), d('Checks that depend on redacted text or on data that was not stored.')),
         }),
@@ -123,8 +130,25 @@ export const tryGuardrails = defineMethod({
         'What the rules in shadow mode would have blocked since `since`, from the audit trail; null if there are no such rules.',
       ),
     ),
+    completions: v.pipe(
+      v.nullable(
+        v.record(
+          v.string(),
+          v.array(
+            v.object({
+              text: v.string(),
+              about: v.pipe(v.nullable(v.string()), d('What it means; null for a value.')),
+            }),
+          ),
+        ),
+      ),
+      d(
+        'For editors: what may follow a key (`field`, `operator`, `action`, `category`, `context.tool`, …), with the categories, agents, tags and tools in use; under the empty name the keys of a rule. Null with `rules`.',
+      ),
+    ),
   }),
   scope: 'admin',
+  also: byCurators,
   effect: 'read',
   cost: 64,
   failure: 'guardrail_eval_failed',
@@ -149,7 +173,7 @@ export const tryGuardrails = defineMethod({
       })),
       replay: trial && {
         ...trial.replay,
-        examples: trial.replay.examples.map(
+        examples: (seesAll(call.caller) ? trial.replay.examples : []).map(
           ({ seq, at, agent, description, before, after, rules_after, uncertain }) => ({
             seq,
             at,
@@ -164,6 +188,7 @@ export const tryGuardrails = defineMethod({
       },
       backtest: trial?.backtest ?? null,
       shadow: await shadowResults(call, inForce, since_ms),
+      completions: yaml === undefined ? await completions(call, since_ms) : null,
     }
   },
 })

@@ -541,15 +541,17 @@ describe('hooks', () => {
       expect((await program.call('listDecisions', {})).total).toBe(1)
     })
 
-    test('a rule with record: decision makes one of a call that is done, not of one that failed', async () => {
+    test('a rule with record: decision makes one of a call that is done, not of one that failed; in shadow mode none', async () => {
       const program = await open()
       await program.rules(`
 - id: infra
   action: log
   record: decision
   conditions: [{ type: field, field: context.command, operator: contains, value: infra }]
+- { id: tried, mode: shadow, action: log, record: decision, condition_stakes: medium }
 `)
       const { event, bash } = openHooks(program)
+      await bash('ls')
       const failing = { tool_name: 'Bash', tool_input: { command: './infra down' }, tool_use_id: 'f1' }
       await event('PreToolUse', failing)
       await event('PostToolUseFailure', { ...failing, error: 'exit 1' })
@@ -563,7 +565,7 @@ describe('hooks', () => {
         /^Call recorded by rule infra: Bash: \.\/infra up --token \[github-token …N1pQ\] --verbose/,
       )
       expect(decisions).toMatchObject([{ title: said, confidence: null }])
-      expect(await sessionsOf(program)).toMatchObject([{ actions: 2, errors: 1 }])
+      expect(await sessionsOf(program)).toMatchObject([{ actions: 3, errors: 1 }])
     })
 
     test('a call without a name of its own is tied to its result, also when it is repeated', async () => {

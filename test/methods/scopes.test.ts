@@ -81,7 +81,15 @@ describe.each(names)('%s', (name) => {
 })
 
 /** Methods that a curator may call without `write`. */
-const byCurators = ['reviewDecision', 'updateDecision', 'linkDecisions', 'unlinkDecisions', 'setPreserve']
+const byCurators = [
+  'reviewDecision',
+  'updateDecision',
+  'linkDecisions',
+  'unlinkDecisions',
+  'setPreserve',
+  'tryGuardrails',
+  'shadowGuardrails',
+]
 
 test('audit opens every read and no write; curate what it is for; admin, audit and oneself the trail', async () => {
   const program = await openMemoryProgram()
@@ -90,8 +98,7 @@ test('audit opens every read and no write; curate what it is for; admin, audit a
   for (const name of names) {
     const { effect } = methods.get(`cstp.${name}`)!
     expect([name, await code(name, 'auditor')]).toEqual([name, effect === 'read' ? -32602 : -32001])
-    const leads =
-      scopeOf(name) === 'write' ? byCurators.includes(name) : /^(?:read|curate|approve)$/.test(scopeOf(name))
+    const leads = byCurators.includes(name) || /^(?:read|curate|approve)$/.test(scopeOf(name))
     expect([name, await code(name, 'lead')]).toEqual([name, leads ? -32602 : -32001])
   }
   expect(await code('listAudit', 'alice', { agent: 'bob' })).toBe(-32001)

@@ -47,6 +47,35 @@ forEachBackend((open) => {
     expect(inShadow.backtest!.stopped.decisions).toBe(3)
   })
 
+  test('a curator tries a draft and puts it in shadow mode, and reads no check of others', async () => {
+    const { call, refused } = await open()
+    await call('checkGuardrails', { action: { description: 'At high stakes', stakes: 'high' } })
+    const { replay } = await call('tryGuardrails', { rules: draft }, 'curator')
+    expect([replay!.changed, replay!.examples]).toEqual([1, []])
+    expect((await call('tryGuardrails', { rules: draft }, 'root')).replay!.examples).toHaveLength(1)
+    expect(await call('shadowGuardrails', { rules: draft }, 'curator')).toMatchObject({ errors: [], read_only: true })
+    expect((await refused('shadowGuardrails', { rules: draft })).error).toBe('forbidden')
+  })
+
+  test('without a draft it says what one may contain, with the categories, agents and tools in use', async () => {
+    const { call, record } = await open()
+    await record({ category: 'migration' })
+    await call('checkGuardrails', { action: { description: 'Run it', context: { tool: 'Bash' } } })
+    const { completions } = await call('tryGuardrails', {}, 'root')
+    const textsOf = (name: string) => completions![name]!.map(({ text }) => text)
+    expect(textsOf('')).toEqual(expect.arrayContaining(['id', 'message', 'condition_stakes', 'field', 'within_days']))
+    expect(textsOf('field')).toEqual(expect.arrayContaining(['stakes', 'context.tool', 'precedents.failed']))
+    expect(textsOf('stakes')).toEqual(['low', 'medium', 'high', 'critical'])
+    expect(textsOf('type')).toContain('semantic')
+    expect(textsOf('operator')).toContain('not_in')
+    expect([textsOf('category'), textsOf('agent_id'), textsOf('context.tool')]).toEqual([
+      ['migration'],
+      ['alice'],
+      ['Bash'],
+    ])
+    expect((await call('tryGuardrails', { rules: draft }, 'root')).completions).toBeNull()
+  })
+
   test('a preAction that records counts once, and a dry run not at all', async () => {
     const program = await open()
     const action = { description: 'Do it', stakes: 'high', category: 'x', confidence: 0.8 } as const

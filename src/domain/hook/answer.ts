@@ -124,7 +124,9 @@ export async function checkCall(
   const key = sessionKey(source, place)
   const project = call.project ?? (await readHookSession(call.store.keyed, key))?.project ?? null
   const recording = new Set(
-    (await call.policy.current()).rules.flatMap(({ rule }) => (rule.record === 'decision' ? [rule.id] : [])),
+    (await call.policy.current()).rules.flatMap(({ rule }) =>
+      rule.record === 'decision' && rule.mode !== 'shadow' ? [rule.id] : [],
+    ),
   )
   return checkTool(call, project, place, tool, async (tx, { evaluation, runs }) => {
     const { verdict, record_id, would_block, fired, at_ms } = evaluation

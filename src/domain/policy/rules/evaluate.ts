@@ -222,12 +222,12 @@ async function evaluateOnce(
     const lacks = missing.fields.length + missing.evidence.length + missing.approvers.length > 0
     if (error === null && requiresAny(compiled) && !lacks) return
     fired.push(rule.id)
-    if (rule.tag !== undefined) tags.push(...[rule.tag].flat())
     let asked = askedFor(rule, missing, error !== null, isSmall)
     if (rule.mode === 'shadow') {
       if (asked !== 'allow' && asked !== 'modify') would_block.push(rule.id)
       return
     }
+    if (rule.tag !== undefined) tags.push(...[rule.tag].flat())
     if (asked === 'modify') {
       try {
         const made = change!(modified, modified !== action)

@@ -37,9 +37,9 @@ test('the verdict is the strictest of all rules; only modify and allow are allow
     { numRuns: 100 },
   ))
 
-test('a shadow rule stops nothing and is kept', async () => {
-  const verdict = await verdictOf([{ ...ruleOf('block', 'r'), mode: 'shadow' }])
-  expect(verdict).toMatchObject({ allowed: true, verdict: 'allow', violations: [], would_block: ['r'] })
+test('a shadow rule stops nothing, classifies nothing, and is kept', async () => {
+  const verdict = await verdictOf([{ ...ruleOf('block', 'r'), mode: 'shadow', tag: 'seen' }])
+  expect(verdict).toMatchObject({ allowed: true, verdict: 'allow', violations: [], would_block: ['r'], tags: [] })
 })
 
 test('a text looks like itself in any case and compatible form; folding twice is folding once', () =>
