@@ -5,8 +5,10 @@ import { ruleActions } from '../../sdk/schema/guardrail.ts'
 import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { byCurators, defineMethod } from '../calls/method.ts'
+import type { Call } from '../calls/services.ts'
 import { seesAll } from '../core/caller.ts'
 import { dayMs, timestamp } from '../core/time.ts'
+import { listPins } from '../domain/gateway/pins.ts'
 import { describeRule } from '../domain/policy/rules/describe.ts'
 import { lintRules } from '../domain/policy/rules/lint.ts'
 import { completions } from '../domain/policy/trial/completions.ts'
@@ -15,6 +17,9 @@ import { mostChanged, mostDecisions, mostEntries, shadowResults, tryDraft } from
 const d = v.description
 const draftFile = 'draft.yaml'
 const defaultDays = 7
+
+const pinnedTools = async ({ store }: Call): Promise<string[]> =>
+  (await listPins(store.keyed, { server: null, waiting: false })).map(({ tool }) => tool)
 
 const rate = v.nullable(fraction)
 const tally = {
@@ -188,7 +193,7 @@ export const tryGuardrails = defineMethod({
       },
       backtest: trial?.backtest ?? null,
       shadow: await shadowResults(call, inForce, since_ms),
-      completions: yaml === undefined ? await completions(call, since_ms) : null,
+      completions: yaml === undefined ? await completions(call, await pinnedTools(call), since_ms) : null,
     }
   },
 })

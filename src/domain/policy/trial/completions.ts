@@ -4,7 +4,6 @@ import { actionFields, factFields } from '../../../../sdk/schema/action.ts'
 import { Condition, FieldCondition, operators, Rule, ruleActions } from '../../../../sdk/schema/guardrail.ts'
 import { type CountKey, countBy } from '../../../../sdk/storage/groups.ts'
 import type { Store } from '../../../../sdk/storage/store.ts'
-import { listPins } from '../../gateway/pins.ts'
 
 interface Completion {
   text: string
@@ -42,29 +41,28 @@ const fixed: Record<string, Completion[]> = {
   ),
 }
 
-/** Names of tools that agents called, or that servers behind the gateway have. */
-async function tools({ audit, keyed }: Pick<Store, 'audit' | 'keyed'>, since_ms: number): Promise<string[]> {
-  const called = (await audit.list({ since_ms, limit: mostEntries })).flatMap(({ detail }) => {
+/** Names of tools that agents called. */
+const called = async ({ audit }: Pick<Store, 'audit'>, since_ms: number): Promise<string[]> =>
+  (await audit.list({ since_ms, limit: mostEntries })).flatMap(({ detail }) => {
     const { input } = (detail ?? {}) as { input?: { context?: { tool?: unknown } } | null }
     return typeof input?.context?.tool === 'string' ? [input.context.tool] : []
   })
-  const pinned = (await listPins(keyed, { server: null, waiting: false })).map(({ tool }) => tool)
-  return [...new Set([...called, ...pinned])].sort().slice(0, mostValues)
-}
 
-/** By the key before the place; under the empty name the keys themselves. @param since_ms tools that were called later */
+/** By the key before the place; under the empty name the keys themselves. @param pinned tools of servers behind the gateway @param since_ms calls of tools that are looked at */
 export async function completions(
-  { store }: { store: Pick<Store, 'audit' | 'decisions' | 'keyed'> },
+  { store }: { store: Pick<Store, 'audit' | 'decisions'> },
+  pinned: readonly string[],
   since_ms: number,
 ): Promise<Record<string, Completion[]>> {
-  const used = async (by: CountKey) =>
-    values((await countBy(store.decisions, {}, by)).slice(0, mostValues).map(({ value }) => value))
-  const [category, agent_id, tags, project] = await Promise.all(
-    (['category', 'agent', 'tag', 'project'] as const).map(used),
-  )
-  return {
-    ...fixed,
-    ...{ category, agent_id, tags, project },
-    'context.tool': values(await tools(store, since_ms)),
-  } as Record<string, Completion[]>
+  const used = async (by: CountKey) => (await countBy(store.decisions, {}, by)).map(({ value }) => value)
+  const [category, agent_id, tags, project, tools] = await Promise.all([
+    used('category'),
+    used('agent'),
+    used('tag'),
+    used('project'),
+    called(store, since_ms),
+  ])
+  const known = { category, agent_id, tags, project, 'context.tool': [...new Set([...pinned, ...tools])] }
+  const offered = Object.entries(known).map(([name, texts]) => [name, values(texts.slice(0, mostValues))])
+  return { ...fixed, ...Object.fromEntries(offered) }
 }
