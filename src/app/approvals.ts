@@ -22,19 +22,24 @@ export function expectedUrl({ public_url, host, port }: Pick<Settings, 'public_u
   return public_url ?? `http://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}:${port}`
 }
 
-/** @param base returns the address of the service; called on each use, since the port is known only once it listens */
+/**
+ * @param base returns the address of the service; called on each use, since the port is known only once it listens
+ * @param workspace which the pages show to a person of several
+ */
 export const openDesk = (
   settings: Pick<Settings, 'webhook_url' | 'webhook_events'> & Partial<Pick<Settings, 'auth_tokens' | 'data_dir'>>,
   base: () => string,
   now: () => number,
+  workspace?: string,
 ): Desk => ({
   now,
   randomHex: (bytes) => randomBytes(bytes).toString('hex'),
-  approvalUrl: (id) => `${base()}/dashboard/approvals/${id}`,
+  approvalUrl: (id) => `${base()}/dashboard/approvals/${id}${workspace === undefined ? '' : `?workspace=${workspace}`}`,
   ...(settings.auth_tokens === null && {
     approveLine: (id) => commandLine(['approvals', 'approve', id], settings.data_dir),
   }),
-  pageUrl: (path) => `${base()}/dashboard/${path}`,
+  pageUrl: (path) =>
+    `${base()}/dashboard/${path}${workspace === undefined ? '' : `${path.includes('?') ? '&' : '?'}workspace=${workspace}`}`,
   notifies: new Set<NoticeKind>(settings.webhook_url === null ? [] : settings.webhook_events),
 })
 

@@ -67,6 +67,8 @@ export type Access = Pick<DashboardOptions, 'authenticate' | 'agents'> & {
   people?: PersonIssuer
   /** The person behind a dashboard cookie; null if there is no session. */
   session?: Dashboard['caller']
+  /** Gives out the code of a login. */
+  offer?: Dashboard['offer']
 }
 
 /** @param lease given if servers share an agent's rate limit */
@@ -155,6 +157,7 @@ export function createRoutes(options: RoutesOptions): Record<string, Route> {
       }),
     }),
     ...dashboard?.routes,
+    ...(options.access.offer && { '/dashboard/code': options.access.offer }),
   }
 }
 
@@ -219,7 +222,7 @@ async function makePage(): Promise<Page> {
   }
 }
 
-/** @param servicesOf those of a workspace, whose audit trail has the logins of its people */
+/** @param workspaces whose audit trails have the logins of their people */
 export function openDashboard(
   {
     settings,
@@ -230,7 +233,7 @@ export function openDashboard(
   }: Pick<RoutesOptions, 'settings' | 'services' | 'access' | 'guesses'> & {
     url(): string
   },
-  servicesOf: (workspace: string) => Promise<Services>,
+  workspaces: { has(name: string): boolean; servicesOf(name: string): Promise<Services> },
 ): Dashboard {
   const { store, now, randomHex } = services
   let made: Promise<Page> | null = null
@@ -242,13 +245,14 @@ export function openDashboard(
     sessions: createLogins({ store, now, randomHex }),
     public_url: settings.public_url,
     trust_proxy: settings.trust_proxy,
+    has: workspaces.has,
     page() {
       made ??= makePage()
       return made
     },
     async audit(what, caller, request_id) {
       const { agent, workspace } = caller
-      const { store, log } = workspace === undefined ? services : await servicesOf(workspace)
+      const { store, log } = workspace === undefined ? services : await workspaces.servicesOf(workspace)
       log('info', what, { request_id, agent })
       const entry = { at: timestamp(now()), agent, method: `dashboard.${what}`, request_id, ids: [] }
       await attributed(store, caller).transaction((tx) =>

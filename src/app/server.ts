@@ -136,7 +136,7 @@ export async function openProgram(
       }),
     )
     const place = { url: expectedUrl(settings) }
-    const approvalContext = openDesk(settings, () => place.url, now)
+    const approvalContext = openDesk(settings, () => place.url, now, workspace)
     for (const rounds of [openNotices(settings, store, now, log), openDriftReports({ store, approvalContext }, log)])
       if (rounds) keep(rounds)
     const retention = await loadRetention(settings)
@@ -240,10 +240,8 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   })
   const { guesses } = limits
   const dashboard =
-    settings.dashboard === 'on'
-      ? openDashboard({ settings, services, access, guesses, url }, workspaces.servicesOf)
-      : null
-  if (dashboard) access.session = dashboard.caller
+    settings.dashboard === 'on' ? openDashboard({ settings, services, access, guesses, url }, workspaces) : null
+  if (dashboard) Object.assign(access, { session: dashboard.caller, offer: dashboard.offer })
   const own = { settings, access: accessIn(access), limits, dashboard, log }
   const { routes, metrics: more } = workspaces
   const surface = await openSurface(program, { ...all, ...own, routes, more })

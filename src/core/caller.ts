@@ -56,6 +56,8 @@ export interface Caller {
   identity?: Identity
   /** The workspace that it belongs to; absent for the default one. */
   workspace?: string
+  /** All that it may choose from, by {@link workspaceHeader}; absent if there is only one. */
+  workspaces?: readonly string[]
   /** False for a person at the dashboard, whose reads are not deliberation of the agent. */
   tracked?: boolean
   /** The client's session, if it names one: what it read and thought is for its own next decision, not for those of others with its token. */
@@ -85,10 +87,28 @@ export function inSession(caller: Caller, headers: Headers): Caller {
 export const callerKey = ({ agent, identity }: Caller): string =>
   identity ? JSON.stringify([agent, identity.issuer, identity.sub]) : agent
 
+/** What lists of workspaces call the default one. */
+export const defaultWorkspace = 'default'
+
 /** Its folder and, in PostgreSQL, its schema are named after it. */
 export const isWorkspaceName = (name: unknown): name is string =>
-  typeof name === 'string' && /^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name)
-export const workspaceForm = 'expected up to 40 lower-case letters, digits and hyphens, the first a letter'
+  typeof name === 'string' && /^(?!default$)[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name)
+export const workspaceForm =
+  'expected up to 40 lower-case letters, digits and hyphens, the first a letter, and not default'
+
+/** The header with which a caller of several workspaces chooses one. */
+export const workspaceHeader = 'cstp-workspace'
+
+/** The names that a caller may choose from. */
+export const workspacesOf = ({ workspaces, workspace }: Caller): readonly string[] =>
+  workspaces ?? [workspace ?? defaultWorkspace]
+
+/** The caller in one of its workspaces; null if that is none of them. */
+export function inWorkspace(caller: Caller, name: string): Caller | null {
+  if (!workspacesOf(caller).includes(name)) return null
+  const { workspace: _, ...rest } = caller
+  return name === defaultWorkspace ? rest : { ...rest, workspace: name }
+}
 
 interface TokenEntry {
   agent: string

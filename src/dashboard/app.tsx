@@ -6,7 +6,7 @@ import { Menu, Tabs } from './menu.tsx'
 import { type Page, pageAt } from './pages/registry.ts'
 import { openPalette, Palette } from './palette.tsx'
 import { type Place, Titled, To, usePlace, ViewContext, viewOf } from './route.tsx'
-import { firstSession, logOut, onEnd, type Session } from './service.ts'
+import { firstSession, logOut, moveTo, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
 import { sendNow, Undo } from './undo.tsx'
 
@@ -54,11 +54,33 @@ export function App() {
         <Login note={note} done={(found) => setState({ session: found, note: null, login: false, begun: true })} />
       )}
       {session && (
-        <div key={session.agent} class="frame" hidden={login}>
+        <div key={`${session.agent} ${session.workspace}`} class="frame" hidden={login}>
           <Frame session={session} leave={leave} begun={begun} />
         </div>
       )}
     </>
+  )
+}
+
+/** Which workspace is shown, if there are several, and the choice of another one for a person of several. */
+function Workspace({ of: { workspace, workspaces = [] } }: { of: Session }) {
+  const [failed, setFailed] = useState<string | null>(null)
+  if (workspaces.length < 2) return workspace === 'default' ? null : <span title={t.workspace}>{workspace}</span>
+  const go = (name: string) =>
+    void sendNow()
+      .then(() => moveTo(name))
+      .catch(() => setFailed(t.unreachable))
+  return (
+    <select
+      aria-label={t.workspace}
+      title={failed ?? undefined}
+      value={workspace}
+      onChange={(event) => go(event.currentTarget.value)}
+    >
+      {workspaces.map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
   )
 }
 
@@ -106,6 +128,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
           {t.search} <kbd>/</kbd>
         </button>
         <div class="who">
+          <Workspace of={session} />
           <span title={t.scopes(session.scopes.join(', '))}>{session.agent}</span>
           <button type="button" onClick={leave}>
             {t.logOut}

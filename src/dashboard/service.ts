@@ -9,6 +9,7 @@ import {
   type ResultOf,
 } from '../../sdk/client.ts'
 import { texts } from './texts.ts'
+import { findWorkspace, shownWorkspace, showWorkspace } from './workspace.ts'
 
 const t = texts.service
 
@@ -16,6 +17,9 @@ const t = texts.service
 export interface Session {
   agent: string
   scopes: string[]
+  workspace: string
+  /** Those that the person may go on in; absent for somebody of one only. */
+  workspaces?: string[]
   /** RFC 3339. */
   expires_at: string
 }
@@ -31,12 +35,26 @@ export const onEnd = when('end')
 /** Runs a function when a session has begun. */
 export const onLogin = when('login')
 
+function show(found: Session): Session {
+  showWorkspace(found.workspace)
+  return found
+}
+
+/** Goes on in another workspace, at its start page. Nothing that was loaded stays. */
+export async function moveTo(workspace: string): Promise<void> {
+  show(await begin({ workspace }))
+  location.assign('/dashboard')
+}
+
 /** Fetches from the service with the session's cookie. */
 export async function fetchOwn(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.delete('authorization')
   // Other sites can't send this header, so the cookie alone has no effect.
   headers.set('x-cstp-dashboard', '1')
+  // In another tab, the session may have become one of another workspace: what is done here is done in the one that is shown.
+  const workspace = shownWorkspace()
+  if (workspace !== null) headers.set('cstp-workspace', workspace)
   return fetch(url, { ...init, headers, credentials: 'same-origin' })
 }
 
@@ -78,7 +96,7 @@ export async function currentSession(): Promise<Session | null> {
   const response = await fetchOwn(sessionPath)
   const { login = null, ...body } = (await response.json()) as Session & { login?: string }
   issuerLogin = login
-  return response.ok ? body : null
+  return response.ok ? show(body) : null
 }
 
 /** The code that `cstp dashboard` put into the address, which is taken out at once; null without one. */
@@ -90,6 +108,7 @@ function codeInAddress(): string | null {
 
 /** The session that the code in the address begins, else the one of the cookie; null if there is none. */
 export async function firstSession(): Promise<Session | null> {
+  findWorkspace()
   const code = codeInAddress()
   if (code === null) return currentSession()
   return logIn({ code }).catch(currentSession)
@@ -97,16 +116,21 @@ export async function firstSession(): Promise<Session | null> {
 
 /** Exchanges a token, or a code, for a session. @throws Error with a sentence for the person */
 export async function logIn(given: { agent: string; token: string } | { code: string }): Promise<Session> {
+  const found = show(await begin(given))
+  session.dispatchEvent(new Event('login'))
+  return found
+}
+
+async function begin(
+  given: { agent: string; token: string } | { code: string } | { workspace: string },
+): Promise<Session> {
   const response = await fetchOwn(sessionPath, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(given),
   })
   const body = await response.json()
-  if (response.ok) {
-    session.dispatchEvent(new Event('login'))
-    return body
-  }
+  if (response.ok) return body
   throw new Error(response.status === 401 ? t.wrongToken : body.message)
 }
 

@@ -154,7 +154,7 @@ export const paths: readonly PathText[] = [
   path('GET', 'POST', 'DELETE')(
     '/dashboard/session',
     null,
-    'Begins (`POST` of agent and token, or of a code), shows and ends the session of a person. Pages of other origins get 403.',
+    'Begins (`POST` of agent and token, or of a code), shows and ends the session of a person; a `POST` of `workspace` goes on in another one of theirs. Pages of other origins get 403.',
     204,
     401,
     403,

@@ -37,12 +37,15 @@ beforeAll(async () => {
     join(dir, 'rules/pay.yaml'),
     '- { id: pay, action: step_up, message: Payments need a person, condition_category: payment, step_up: { max_age: 5m } }\n',
   )
+  await mkdir(join(dir, 'workspaces'))
+  await writeFile(join(dir, 'workspaces/red.yaml'), '')
   server = await startServer({
     dir,
     env: {
       GUARDRAILS_PATHS: join(dir, 'rules'),
       CSTP_PUBLIC_URL: url,
       CSTP_OIDC_ISSUER: issuer.url,
+      CSTP_OIDC_CLAIMS: 'workspace=tenant',
       CSTP_OIDC_CLIENT_ID: 'dashboard',
       CSTP_OIDC_CLIENT_SECRET: 'dashboard-secret-of-the-tests',
     },
@@ -55,7 +58,7 @@ afterAll(async () => {
   if (dir) await rm(dir, { recursive: true, force: true })
 })
 beforeEach(() => {
-  Object.assign(issuer.account, { id: 'ada-4711', roles: ['lead'] })
+  Object.assign(issuer.account, { id: 'ada-4711', roles: ['lead'], tenant: undefined })
 })
 
 /** A browser without pages: follows redirects and keeps cookies. */
@@ -219,6 +222,35 @@ describe.skipIf(!executable)('in a browser', () => {
     await page.getByRole('button', { name: 'Log out' }).click()
     await page.getByText('You are logged out.').waitFor()
     await page.getByRole('link', { name: 'Log in with your organisation' }).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  test('a person of several workspaces goes on in another one, and each tab stays in its own', async () => {
+    issuer.account.tenant = ['default', 'red', 'gone']
+    await server.call('recordDecision', { decision: 'Use Redis', confidence: 0.8, category: 'architecture' })
+    const { page, context, complaints } = await open(browser)
+    const decisions = async (of: typeof page, search = '') => {
+      await of.goto(`${server.url}/dashboard/decisions${search}`)
+      await of.getByRole('link', { name: 'Use Redis' }).or(of.getByText('No decision')).first().waitFor()
+      return [
+        await of.getByLabel('Workspace', { exact: true }).inputValue(),
+        await of.getByRole('link', { name: 'Use Redis' }).count(),
+      ]
+    }
+    await page.goto(`${server.url}/dashboard`)
+    await page.getByRole('link', { name: 'Log in with your organisation' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
+    const choice = page.getByLabel('Workspace', { exact: true })
+    expect(await choice.locator('option').allTextContents()).toEqual(['default', 'red'])
+    expect(await decisions(page)).toEqual(['default', 1])
+    const other = await context.newPage()
+    expect(await decisions(other, '?workspace=red')).toEqual(['red', 0])
+    expect(new URL(other.url()).search).toBe('')
+    expect(await decisions(page)).toEqual(['default', 1])
+    await choice.selectOption('red')
+    await page.waitForURL(`${server.url}/dashboard`)
+    expect(await decisions(page)).toEqual(['red', 0])
     expect(complaints).toEqual([])
     await context.close()
   })

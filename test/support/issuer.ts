@@ -7,7 +7,7 @@ import { atEnd, freePort } from './process.ts'
 export interface Issuer {
   url: string
   /** Who logs in next. */
-  account: { id: string; roles: string[]; tenant?: string }
+  account: { id: string; roles: string[]; tenant?: string | string[] }
   /** A token of the client `robot`, by its own credentials. */
   clientToken(resource: string, scope: string): Promise<string>
   /** A token as the issuer would sign it; `claims` and `header` replace its own. */

@@ -70,6 +70,6 @@ export const oidcSettings = {
     'auth.oidc.claims',
     claimNames,
     claims,
-    'Claims that name the agent, its scopes and its roles, the prefix of the names of scopes, and the workspace: agent=sub,scopes=scope,roles=roles,prefix=cstp: is the default, without a claim for the workspace.',
+    'Claims that name the agent, its scopes and its roles, the prefix of the names of scopes, and the workspace, or a list of several: agent=sub,scopes=scope,roles=roles,prefix=cstp: is the default, without a claim for the workspace.',
   ),
 }

@@ -1,5 +1,14 @@
 /** Who a verified access token is for, and what it allows. */
-import { type Caller, type Identity, roles, type Scope, scopes, vouches } from '../../core/caller.ts'
+import {
+  type Caller,
+  defaultWorkspace,
+  type Identity,
+  isWorkspaceName,
+  roles,
+  type Scope,
+  scopes,
+  vouches,
+} from '../../core/caller.ts'
 
 /** Names of the claims that are read. A name with dots may also be a path into objects, such as `realm_access.roles`. */
 export interface ClaimNames {
@@ -11,7 +20,7 @@ export interface ClaimNames {
   roles: string
   /** What names of scopes and roles of this service begin with; names without it are accepted too. */
   prefix: string
-  /** Names the workspace; empty if none is read. */
+  /** Names the workspace, or all of a person, as a list; empty if none is read. */
   workspace: string
 }
 
@@ -66,8 +75,16 @@ const isProgram = (claims: Claims, sub: string, client: string | null): boolean 
 const longestName = 256
 const isName = (name: string): boolean => name.length <= longestName && name.trim() === name && !/\p{C}/u.test(name)
 
+/** The workspaces that a claim names, the first one first; null if it can't name any. In a list, names of other things are left out. */
+function workspacesIn(claim: unknown): readonly string[] | null {
+  if (claim === undefined || claim === null) return [defaultWorkspace]
+  if (!Array.isArray(claim)) return textOf(claim) === null ? null : [claim as string]
+  const named = claim.filter((one) => one === defaultWorkspace || isWorkspaceName(one))
+  return named.length === 0 ? null : [...new Set<string>(named)]
+}
+
 /**
- * The caller of verified claims; or why they name none.
+ * The caller of verified claims; or why they name none. One of several workspaces is in the first of them.
  *
  * An agent, which acts for a person (`act`) or has its own credentials, never gets `approve`. A person whose token has `approve` does not
  * write with it, unless it has `admin` too: the same holds for tokens of this service.
@@ -87,10 +104,10 @@ export function callerOf(
   const isAgent = actor !== null || isProgram(claims, sub, client)
   const agent = actor ?? textOf(claimOf(claims, names.agent))
   if (agent === null || !isName(agent)) return `its claim ${names.agent} can't name an agent`
-  const given = names.workspace === '' ? undefined : claimOf(claims, names.workspace)
-  const workspace = given === undefined || given === null ? undefined : textOf(given)
-  if (workspace === null) return `its claim ${names.workspace} can't name a workspace`
-  if (isTaken(agent, workspace))
+  const workspaces = workspacesIn(names.workspace === '' ? undefined : claimOf(claims, names.workspace))
+  if (workspaces === null) return `its claim ${names.workspace} can't name a workspace`
+  const idOf = (name: string) => (name === defaultWorkspace ? undefined : name)
+  if (workspaces.some((name) => isTaken(agent, idOf(name))))
     return `the name ${/^[\w.@-]+$/.test(agent) ? agent : 'in it'} belongs to a token of this service`
   const all = grantedBy(claims, names)
   const granted = isAgent
@@ -105,5 +122,10 @@ export function callerOf(
     ...(actor !== null && { actor }),
     ...(client !== null && { client_id: client }),
   }
-  return { agent, scopes: new Set(granted), identity, ...(workspace !== undefined && { workspace }) }
+  const workspace = idOf(workspaces[0]!)
+  return {
+    ...{ agent, scopes: new Set(granted), identity },
+    ...(workspace !== undefined && { workspace }),
+    ...(workspaces.length > 1 && { workspaces }),
+  }
 }

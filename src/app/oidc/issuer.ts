@@ -1,5 +1,5 @@
 /** The issuer that the settings name: of access tokens, and of people at the dashboard. Libraries are loaded with the first token or login. */
-import type { Agents } from '../../core/caller.ts'
+import { type Agents, inWorkspace, workspaceHeader } from '../../core/caller.ts'
 import type { Log } from '../../core/log.ts'
 import { ownAgents } from '../../core/token-file.ts'
 import type { PersonIssuer } from '../../surfaces/dashboard-api/person.ts'
@@ -48,7 +48,13 @@ export function openIssuer(settings: Given, url: () => string, agents: Agents, l
     issuer,
     prefix: claims.prefix,
     url,
-    verify: async (token) => (await verifier()).access(token),
+    async verify(token, headers) {
+      const found = await (await verifier()).access(token)
+      if (!('agent' in found) || !found.workspaces) return found
+      const asked = headers.get(workspaceHeader)
+      const why = `it is for several workspaces: name one in the header ${workspaceHeader}`
+      return (asked === null ? null : inWorkspace(found, asked)) ?? { cause: 'invalid', why }
+    },
   }
   if (client_id === null) return { issuer: ofTokens }
   const login = once(async () => {

@@ -23,8 +23,8 @@ export function accessIn(access: Access, workspace?: string): Access {
     ...(issuer && {
       issuer: {
         ...issuer,
-        async verify(token) {
-          const found = await issuer.verify(token)
+        async verify(token, headers) {
+          const found = await issuer.verify(token, headers)
           return 'agent' in found && own(found) === null ? elsewhere : found
         },
       },
@@ -41,6 +41,6 @@ export async function workspaceOf(access: Access, request: Request): Promise<str
   const caller = authenticate(header) ?? signatures.caller(request)
   if (caller) return caller.workspace
   const token = issuer ? jwtIn(header) : null
-  const found = token === null ? null : await issuer!.verify(token)
+  const found = token === null ? null : await issuer!.verify(token, request.headers)
   return found !== null && 'agent' in found ? found.workspace : undefined
 }

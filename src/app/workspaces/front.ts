@@ -1,7 +1,7 @@
 /** In front of all programs: chooses the workspace of a request by whose it is, before anything else looks at it. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Services } from '../../calls/services.ts'
-import { type Agent, type Caller, seesAll } from '../../core/caller.ts'
+import { type Agent, type Caller, defaultWorkspace, seesAll } from '../../core/caller.ts'
 import { githubRoute } from '../../surfaces/http/github.ts'
 import type { Fetch } from '../../surfaces/http/http.ts'
 import { plainError, type Route, rpcError } from '../../surfaces/http/route.ts'
@@ -12,7 +12,8 @@ import { workspaceOf } from './access.ts'
 import { openSpaces, type SpacesOptions, UnknownWorkspace, WorkspaceAway } from './open.ts'
 
 /** Paths of the service itself, which finds out by other means whose they are, or answers everybody alike. */
-const ofService = /^https?:\/\/[^/]+(?:\/?(?:[?#]|$)|\/(?:health|ready|\.well-known|dashboard|webhooks)(?:[/?#]|$))/
+const ofService =
+  /^https?:\/\/[^/]+(?:\/?(?:[?#]|$)|\/(?:health|ready|\.well-known|dashboard(?!\/code$)|webhooks)(?:[/?#]|$))/
 const webhooks = '/webhooks/github/'
 
 /** Workspaces with a label of their own in the metrics. */
@@ -36,6 +37,8 @@ function refusalOf(request: Request, error: unknown): Response {
 export interface Workspaces {
   /** Answers for the workspace of the sender, before anything of the default one sees it. */
   before(main: Fetch): Fetch
+  /** Whether a workspace of this name can be used. */
+  has(workspace: string): boolean
   /** @throws if there is no such workspace, or it can't be opened */
   servicesOf(workspace: string): Promise<Services>
   /** `POST /webhooks/github/<workspace>`: the signature is checked with the secret of that workspace before it is opened. */
@@ -105,6 +108,7 @@ export function openWorkspaces(options: SpacesOptions): Workspaces {
       }
       return (...given) => (areUsed() ? chosen : main)(...given)
     },
+    has: (name) => name === defaultWorkspace || spaces.names().has(name),
     servicesOf: (name) => spaces.use(name, async ({ program }) => program.services),
     routes: { [webhooks]: ofWebhooks },
     metrics(caller) {

@@ -12,6 +12,7 @@ export const frame = {
   search: 'Search or go to …',
   fold: 'Fold the menu',
   unfold: 'Unfold the menu',
+  workspace: 'Workspace',
   logOut: 'Log out',
   scopes: (scopes: string) => `Scopes: ${scopes}`,
   unreachable: 'The service cannot be reached. Is it running?',

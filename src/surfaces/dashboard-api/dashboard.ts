@@ -1,12 +1,22 @@
 /** The dashboard over HTTP: its page and files, and the login that exchanges an agent's token for a session cookie. */
-import { type Agents, type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import {
+  type Agents,
+  type Authenticate,
+  type Caller,
+  clientAddress,
+  defaultWorkspace,
+  inWorkspace,
+  workspaceHeader,
+  workspacesOf,
+} from '../../core/caller.ts'
 import { keyOf } from '../../core/signed.ts'
 import type { Guesses } from '../http/limits.ts'
 import { json, plainError, type Route, tooMany, type Visit } from '../http/route.ts'
+import { createCookies, fromOwnPage } from './cookies.ts'
 import type { Logins } from './logins.ts'
 import { loginPath, type PersonIssuer, personRoutes } from './person.ts'
 
-/** A file of the page, plain and gzipped. */
+/** A file, plain and gzipped. */
 export interface PageFile {
   type: string
   body: Uint8Array<ArrayBuffer>
@@ -29,12 +39,12 @@ export interface DashboardOptions {
   /** The issuer at which people may log in, and the address of the service that leads back. */
   people?: { issuer: PersonIssuer; url(): string; newId(): string }
   page(): Promise<Page>
+  /** Whether a workspace of this name can be used now. */
+  has(workspace: string): boolean
   /** Called at every login and logout. */
   audit(what: 'login' | 'logout', caller: Caller, request_id: string): Promise<void>
 }
 
-/** The pages send this header with every call. Other sites can't send it without a CORS preflight, which does not allow it. */
-const pageHeader = 'x-cstp-dashboard'
 const largestLogin = 16_384
 
 const policy = [
@@ -63,24 +73,13 @@ function guarded(response: Response, cache: string): Response {
   return response
 }
 
-/** Whether a request comes from a page of this service, not from another site's. */
-function fromOwnPage(request: Request, public_url: string | null): boolean {
-  const { headers, method } = request
-  if (headers.get(pageHeader) !== '1') return false
-  const site = headers.get('sec-fetch-site')
-  if (site !== null && site !== 'same-origin') return false
-  const origin = headers.get('origin')
-  if (origin === null) return method === 'GET' || method === 'HEAD'
-  if (!URL.canParse(origin)) return false
-  return new URL(origin).host === headers.get('host') || (public_url !== null && origin === new URL(public_url).origin)
-}
-
 type Given = { agent: string; token: string } | { code: string }
 
-/** Agent name and token in the body of a login, or a code; null if the body is anything else. */
-function readLogin(bytes: Uint8Array): Given | null {
+/** Agent name and token in the body of a login, or a code, or the workspace to go on in; null if the body is anything else. */
+function readLogin(bytes: Uint8Array): Given | { workspace: string } | null {
   try {
-    const { agent, token, code } = JSON.parse(new TextDecoder().decode(bytes))
+    const { agent, token, code, workspace } = JSON.parse(new TextDecoder().decode(bytes))
+    if (typeof workspace === 'string') return { workspace }
     if (typeof code === 'string') return { code }
     return typeof agent === 'string' && typeof token === 'string' ? { agent: agent.trim(), token: token.trim() } : null
   } catch {
@@ -95,40 +94,16 @@ const isHere = (request: Request, address: string): boolean =>
 
 export interface Dashboard {
   routes: Record<string, Route>
-  /** The person behind a page's request; null if it has no session. */
+  /** Gives a program on this machine a code that begins one login in a browser, in whichever workspace its token is. */
+  offer: Route
+  /** The person behind a page's request; null if it has no session, or none in the workspace that the page shows. */
   caller(request: Request): Promise<Caller | null>
 }
 
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { sessions, guesses, public_url, trust_proxy, authenticate, people } = options
 
-  const isSecure = (request: Request): boolean =>
-    public_url?.startsWith('https:') === true ||
-    request.url.startsWith('https:') ||
-    (trust_proxy > 0 && /^https$/i.test(request.headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim() ?? ''))
-  // Browsers accept the `__Host-` prefix only for cookies that are Secure and limited to this host.
-  const cookieName = (secure: boolean) => (secure ? '__Host-cstp' : 'cstp')
-  const cookie = (request: Request, id: string, seconds: number): string => {
-    const secure = isSecure(request)
-    const parts = [`${cookieName(secure)}=${id}`, 'Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${seconds}`]
-    return [...parts, ...(secure ? ['Secure'] : [])].join('; ')
-  }
-  // Sent when the issuer leads the browser back, which is another site.
-  const pendingCookie = (request: Request, id: string): string => {
-    const rest = `HttpOnly; SameSite=Lax; Max-Age=${id === '' ? 0 : 600}${isSecure(request) ? '; Secure' : ''}`
-    return `cstp-login=${id}; Path=/dashboard/callback; ${rest}`
-  }
-  const cookieIn = (request: Request, cookieNamed: string): string | null => {
-    const name = `${cookieNamed}=`
-    const parts = request.headers.get('cookie')?.split(';') ?? []
-    return (
-      parts
-        .map((part) => part.trim())
-        .find((part) => part.startsWith(name))
-        ?.slice(name.length) ?? null
-    )
-  }
-  const idOf = (request: Request): string | null => cookieIn(request, cookieName(isSecure(request)))
+  const { cookie, pendingCookie, cookieIn, idOf } = createCookies(options)
 
   const sessionOf = async (request: Request): Promise<{ caller: Caller; expires_ms: number } | null> => {
     const id = idOf(request)
@@ -139,9 +114,19 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     if (!agent) return null
     return { caller: { ...agent.caller, tracked: false }, expires_ms: session.expires_ms }
   }
-  const described = ({ agent, scopes }: Caller, expires_ms: number) => ({
-    agent,
-    scopes: [...scopes],
+  /** The person in the workspace that the page shows. A page may be of a session that another one has replaced. */
+  const shownTo = (request: Request, caller: Caller): Caller | null => {
+    const name = request.headers.get(workspaceHeader)
+    return name === null ? caller : inWorkspace(caller, name)
+  }
+  const usable = (caller: Caller): string[] => workspacesOf(caller).filter(options.has)
+  /** The person in the first workspace that can be used. */
+  const atFirst = (caller: Caller): Caller => inWorkspace(caller, usable(caller)[0] ?? '') ?? caller
+  const described = (caller: Caller, expires_ms: number) => ({
+    agent: caller.agent,
+    scopes: [...caller.scopes],
+    workspace: caller.workspace ?? defaultWorkspace,
+    ...(caller.workspaces && { workspaces: usable(caller) }),
     expires_at: new Date(expires_ms).toISOString(),
     ...(people && { login: loginPath }),
   })
@@ -180,6 +165,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const name = given !== null && 'agent' in given ? given.agent : null
     const early = guesses.wait(from, name)
     if (early > 0) return tooMany(early, 'Too many failed logins')
+    if (given !== null && 'workspace' in given) return moveTo(request, given.workspace, newRequestId)
     const known = given && (await knownBy(request, address(), given))
     if (!known) {
       const wait = guesses.failed('dashboard', name, from)
@@ -196,6 +182,15 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     )
   }
 
+  /** Goes on in another workspace of the person, whose trail gets a login of its own. */
+  const moveTo = async (request: Request, workspace: string, newRequestId: () => string): Promise<Response> => {
+    const found = await sessionOf(request)
+    const caller = found && inWorkspace(found.caller, workspace)
+    if (!found || !caller) return noSession()
+    await options.audit('login', caller, newRequestId())
+    return json(described(caller, found.expires_ms))
+  }
+
   /** The agent of a login, by its token or by a code that was given out for it. */
   const knownBy = async (request: Request, address: string, given: Given) => {
     if ('agent' in given) {
@@ -208,9 +203,9 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     return agent ? { caller: agent.caller, token_hash: agent.hash } : null
   }
 
-  /** Gives a program on this machine, which has the token of an agent, a code that begins one login in a browser. */
   const offer = async (request: Request, { caller, address }: Visit): Promise<Response> => {
-    const agent = options.agents().find((one) => one.caller.agent === caller?.agent)
+    const isOwn = (one: Caller) => one.agent === caller?.agent && one.workspace === caller.workspace
+    const agent = options.agents().find((one) => isOwn(one.caller))
     if (!agent || !isHere(request, address()))
       return plainError(403, 'forbidden', 'A login by a code is for programs on the machine of the service')
     return json({ code: await sessions.offer(agent.caller.agent, agent.hash) })
@@ -220,7 +215,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const id = idOf(request)
     const session = await sessionOf(request)
     if (id !== null) await sessions.end(id)
-    if (session) await options.audit('logout', session.caller, newRequestId())
+    if (session) await options.audit('logout', shownTo(request, session.caller) ?? session.caller, newRequestId())
     const response = new Response(null, { status: 204 })
     response.headers.append('set-cookie', cookie(request, '', 0))
     return response
@@ -232,7 +227,8 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     if (request.method === 'POST') return login(request, visit)
     if (request.method === 'DELETE') return logout(request, visit)
     const found = await sessionOf(request)
-    return found ? json(described(found.caller, found.expires_ms)) : noSession()
+    if (!found) return noSession()
+    return json(described(shownTo(request, found.caller) ?? atFirst(found.caller), found.expires_ms))
   }
 
   const send = (request: Request, { type, body, gzip }: PageFile): Response => {
@@ -260,14 +256,17 @@ export function createDashboard(options: DashboardOptions): Dashboard {
         trust_proxy,
         cookie: pendingCookie,
         cookieIn: (request) => cookieIn(request, 'cstp-login'),
-        enter: (request, visit, person, location) =>
-          entered(
+        enter(request, visit, person, location) {
+          const caller = atFirst(person.caller)
+          const begin = () => sessions.startPerson({ ...person, caller })
+          return entered(
             request,
             visit,
-            person.caller,
-            () => sessions.startPerson(person),
+            caller,
+            begin,
             () => new Response(null, { status: 303, headers: { location } }),
-          ),
+          )
+        },
       })
     : {}
 
@@ -276,16 +275,16 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       ...ofPeople,
       '/dashboard': pages,
       '/dashboard/': pages,
-      '/dashboard/code': { own_pages: true, methods: ['POST'], scope: 'any', handle: offer },
       '/dashboard/session': {
         own_pages: true,
         methods: ['GET', 'POST', 'DELETE'],
         handle: async (request, visit) => guarded(await session(request, visit), 'no-store'),
       },
     },
+    offer: { own_pages: true, methods: ['POST'], scope: 'any', handle: offer },
     async caller(request) {
-      if (!fromOwnPage(request, public_url)) return null
-      return (await sessionOf(request))?.caller ?? null
+      const found = fromOwnPage(request, public_url) ? await sessionOf(request) : null
+      return found && shownTo(request, found.caller)
     },
   }
 }

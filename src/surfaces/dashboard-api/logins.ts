@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { KeyedWriter, Store } from '../../../sdk/storage/store.ts'
-import type { Identity, Scope } from '../../core/caller.ts'
+import type { Caller, Identity, Scope } from '../../core/caller.ts'
 import type { Pending, Person, PersonLogins } from './person.ts'
 
 /** A dashboard login, stored under the hash of its id. The id itself is not stored. */
@@ -13,7 +13,10 @@ interface Login {
   /** Binds the login to the token that created it; lowercase hex. Empty if an issuer authenticated the person. */
   seal: string
   /** The person whom an issuer authenticated, as it said at the login. */
-  person?: { scopes: readonly Scope[]; identity: Identity; sid: string | null; workspace?: string }
+  person?: { scopes: readonly Scope[]; identity: Identity; sid: string | null } & Pick<
+    Caller,
+    'workspace' | 'workspaces'
+  >
   used_ms: number
   /** Absolute end, regardless of use. */
   ends_ms: number
@@ -122,12 +125,8 @@ export function createLogins(input: {
 
   return {
     start: (agent, token_hash) => begin((id) => ({ agent, seal: sealOf(id, token_hash) })),
-    startPerson: ({ caller: { agent, scopes, identity, workspace }, sid }) =>
-      begin(() => ({
-        agent,
-        seal: '',
-        person: { scopes: [...scopes], identity: identity!, sid, ...(workspace !== undefined && { workspace }) },
-      })),
+    startPerson: ({ caller: { agent, scopes, identity, ...where }, sid }) =>
+      begin(() => ({ agent, seal: '', person: { ...where, scopes: [...scopes], identity: identity!, sid } })),
     async pend(id, pending) {
       await store.transaction(async ({ keyed }) => {
         await keyed.expire(pendingCollection, now(), expiredAtOnce)
@@ -164,14 +163,10 @@ export function createLogins(input: {
       if (now() - login.used_ms >= noted_ms) await note(hashOf(id))
       const { agent, seal, ends_ms, person } = login
       const madeWith = isSealOf(id, seal)
-      const known = person && {
-        caller: {
-          ...{ agent, scopes: new Set(person.scopes), identity: person.identity },
-          ...(person.workspace !== undefined && { workspace: person.workspace }),
-        },
-        sid: person.sid,
-      }
-      return { agent, expires_ms: ends_ms, madeWith, person: known ?? null }
+      const found = { agent, expires_ms: ends_ms, madeWith }
+      if (person === undefined) return { ...found, person: null }
+      const { sid, scopes, ...rest } = person
+      return { ...found, person: { caller: { ...rest, agent, scopes: new Set(scopes) }, sid } }
     },
     async end(id) {
       if (idForm.test(id)) await store.transaction(({ keyed }) => keyed.delete(collection, [hashOf(id)]))

@@ -72,7 +72,7 @@ export function admission(options: AdmitOptions): Admit {
     const token = issuer ? jwtIn(header) : null
     if (token === null) return refused(request, address, visited)
     return issuer!
-      .verify(token)
+      .verify(token, request.headers)
       .then((found) => ('agent' in found ? admitted(found) : refused(request, address, visited, found)))
   }
 

@@ -20,8 +20,8 @@ export interface Issuer {
   prefix: string
   /** Address of this service. */
   url(): string
-  /** @param token a JWT */
-  verify(token: string): Promise<Caller | Refusal>
+  /** @param token a JWT @param headers of its request, which choose the workspace of a caller who has several */
+  verify(token: string, headers: Headers): Promise<Caller | Refusal>
 }
 
 const metadataPath = '/.well-known/oauth-protected-resource'

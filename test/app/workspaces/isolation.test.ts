@@ -67,6 +67,7 @@ const normal = (answer: unknown, saved: Saved): string => {
     .replace(/[0-9a-f]{8,}(?:-[0-9a-z]+)*/g, '<hex>')
     .replace(/[A-Za-z0-9+/]{43,}={0,2}/g, '<base64>')
     .replace(/"(\w*_(?:ms|seconds|bytes))":[\d.e-]+/g, '"$1":0')
+    .replace(/\?workspace=\w+/g, '')
     .replace(/127\.0\.0\.1:\d+/g, '<address>')
 }
 

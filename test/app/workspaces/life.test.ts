@@ -12,7 +12,7 @@ import { openIssuer } from '../../support/issuer.ts'
 import { postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { atEnd, bareEnv, cstp, freePort, testDir, until } from '../../support/process.ts'
 import { follow } from '../../support/visitor.ts'
-import { defaultOne, onPostgres, startCompany } from '../../support/workspaces.ts'
+import { defaultOne, onPostgres, startCompany, tokenOf } from '../../support/workspaces.ts'
 
 const head = { 'content-type': 'application/json' }
 const decision = { decision: 'Use Redis', confidence: 0.8, category: 'architecture' }
@@ -44,15 +44,25 @@ test('a claim of the issuer names the workspace, for tokens and for people at th
     },
   )
   await company.rpc('red', 'alice', 'recordDecision', decision)
-  const asked = async (claims: Record<string, unknown>) => {
+  const asked = async (claims: Record<string, unknown>, more: Record<string, string> = {}) => {
     const token = await issuer.sign({ aud: url, scope: 'cstp:read', ...claims })
-    return fetch(`${url}/cstp`, { ...stats, headers: { ...head, authorization: `Bearer ${token}` } })
+    return fetch(`${url}/cstp`, { ...stats, headers: { ...head, ...more, authorization: `Bearer ${token}` } })
   }
   expect(await totalOf(await asked({ tenant: 'red' }))).toBe(1)
-  for (const claims of [{ tenant: 'blue' }, {}]) expect(await totalOf(await asked(claims))).toBe(0)
+  for (const claims of [{ tenant: 'blue' }, { tenant: 'default' }, {}])
+    expect(await totalOf(await asked(claims))).toBe(0)
+  // A list may have names of other things; with several workspaces in it, the request chooses.
+  expect(await totalOf(await asked({ tenant: ['red', 'All Staff', 7] }))).toBe(1)
+  const several = { tenant: ['blue', 'red'] }
+  for (const [name, total] of Object.entries({ red: 1, blue: 0 }))
+    expect(await totalOf(await asked(several, { 'cstp-workspace': name }))).toBe(total)
+  expect((await asked(several)).headers.get('www-authenticate')).toContain('name one in the header cstp-workspace')
+  for (const name of ['green', 'default', 'RED'])
+    expect((await asked(several, { 'cstp-workspace': name })).status).toBe(401)
+  expect(await totalOf(await asked({ tenant: 'blue' }, { 'cstp-workspace': 'red' }))).toBe(0)
   // What can't be a workspace is none, and leads to no folder.
   for (const tenant of ['green', '../red', 'red/../red', 'RED']) expect((await asked({ tenant })).status).toBe(403)
-  for (const tenant of [7, ['red'], '']) expect((await asked({ tenant })).status).toBe(401)
+  for (const tenant of [7, [], ['RED', '../red'], '']) expect((await asked({ tenant })).status).toBe(401)
   // A name that a token of one workspace has is free in another.
   expect((await asked({ tenant: 'red', sub: 'alice' })).status).toBe(401)
 
@@ -62,8 +72,57 @@ test('a claim of the issuer names the workspace, for tokens and for people at th
   const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
   const page = { ...head, cookie, 'x-cstp-dashboard': '1', origin: url }
   expect(await totalOf(await fetch(`${url}/cstp`, { ...stats, headers: page }))).toBe(1)
-  const trail = JSON.stringify(await company.rpc('red', 'root', 'listAudit', { agent: 'ada-4711' }))
-  expect(trail).toContain('dashboard.login')
+  const trailOf = async (where: string, agent: string) =>
+    JSON.stringify(await company.rpc(where, 'root', 'listAudit', { agent }))
+  expect(await trailOf('red', 'ada-4711')).toContain('dashboard.login')
+
+  // A person of several begins in the first that there is, and goes on in another one of hers only.
+  Object.assign(issuer.account, { id: 'eve-0815', tenant: ['gone', 'blue', 'red'] })
+  jar.clear()
+  await follow(`${url}/dashboard/login`, `${url}/dashboard`, jar, '/dashboard/callback')
+  const of = (workspace?: string) => ({
+    ...page,
+    cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; '),
+    ...(workspace && { 'cstp-workspace': workspace }),
+  })
+  const session = async (init: RequestInit): Promise<unknown> => {
+    const response = await fetch(`${url}/dashboard/session`, init)
+    return response.ok ? response.json() : response.status
+  }
+  const both = { agent: 'eve-0815', workspaces: ['blue', 'red'] }
+  expect(await session({ headers: of() })).toMatchObject({ ...both, workspace: 'blue' })
+  const move = (workspace: string) => ({ method: 'POST', headers: of('blue'), body: JSON.stringify({ workspace }) })
+  expect(await trailOf('red', 'eve-0815')).not.toContain('dashboard.login')
+  expect(await session(move('red'))).toMatchObject({ ...both, workspace: 'red' })
+  expect(await trailOf('red', 'eve-0815')).toContain('dashboard.login')
+  for (const [name, status] of Object.entries({ default: 401, green: 401, '../red': 401, gone: 403 }))
+    expect(await session(move(name))).toBe(status)
+  for (const [name, total] of Object.entries({ red: 1, blue: 0 }))
+    expect(await totalOf(await fetch(`${url}/cstp`, { ...stats, headers: of(name) }))).toBe(total)
+  // A page of a workspace that is none of the session's is answered nothing, and finds out where the session is.
+  for (const name of ['default', 'green']) {
+    expect((await fetch(`${url}/cstp`, { ...stats, headers: of(name) })).status).toBe(401)
+    expect(await session({ headers: of(name) })).toMatchObject({ workspace: 'blue' })
+  }
+  await company.stop()
+})
+
+test('cstp dashboard opens the workspace of its token, and a page of another one is refused from then on', async () => {
+  const company = await startCompany({ red: {}, blue: {} })
+  await company.rpc('red', 'alice', 'recordDecision', decision)
+  const given = ['--url', company.url, '--agent', 'alice', '--token', tokenOf('red', 'alice')]
+  const { out } = await cstp(['dashboard', '--print', '--json', ...given], bareEnv(company.dir))
+  const code = /#code=(\w+)/.exec(out)?.[1]
+  const page = { ...head, 'x-cstp-dashboard': '1', origin: company.url }
+  const begun = await fetch(`${company.url}/dashboard/session`, {
+    ...{ method: 'POST', headers: page, body: JSON.stringify({ code }) },
+  })
+  expect(await begun.json()).toMatchObject({ agent: 'alice', workspace: 'red' })
+  const cookie = begun.headers.get('set-cookie')!.split(';')[0]!
+  const seen = (workspace: string) =>
+    fetch(`${company.url}/cstp`, { ...stats, headers: { ...page, cookie, 'cstp-workspace': workspace } })
+  expect(await totalOf(await seen('red'))).toBe(1)
+  for (const other of ['default', 'blue']) expect((await seen(other)).status).toBe(401)
   await company.stop()
 })
 

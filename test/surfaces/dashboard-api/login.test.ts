@@ -46,13 +46,18 @@ function open(
     }),
     public_url: given.public_url ?? null,
     trust_proxy: given.trust_proxy ?? 0,
+    has: () => true,
     page: async () => ({ html: file, files: new Map([['main-1.js', file]]) }),
     audit: async (what, { agent }) => void told.push(`${what} ${agent}`),
   })
   const service = serviceOf({
     authenticate: createAuthenticator(() => agents),
     session: dashboard.caller,
-    routes: { ...dashboard.routes, '/mine': { methods: ['GET'], scope: 'any', handle: () => new Response('mine') } },
+    routes: {
+      ...dashboard.routes,
+      '/dashboard/code': dashboard.offer,
+      '/mine': { methods: ['GET'], scope: 'any', handle: () => new Response('mine') },
+    },
   })
   const { clock } = service
   clock.now = Date.now()
@@ -72,7 +77,10 @@ describe('login', () => {
     const { login, told } = open()
     const response = await login({ agent: 'bob', token: 'token-of-bob-000001' })
     expect(response.status).toBe(200)
-    expect(await response.json()).toEqual({ agent: 'bob', scopes: ['read', 'write'], expires_at: expect.any(String) })
+    expect(await response.json()).toEqual({
+      ...{ agent: 'bob', scopes: ['read', 'write'], workspace: 'default' },
+      expires_at: expect.any(String),
+    })
     expect(setCookie(response)).toMatch(/^cstp=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43\d{3}$/)
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(told).toEqual(['login bob'])

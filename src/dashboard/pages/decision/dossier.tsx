@@ -9,6 +9,7 @@ import { To, ToDecision, useTitle, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, List, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
+import { keyHere } from '../../workspace.ts'
 
 const t = texts.dossier
 
@@ -61,17 +62,17 @@ function Key({ shown, pinned, change }: { shown: string; pinned: LogKey | null; 
   const pin = (text: string) =>
     run(async () => {
       await readLogKey(text)
-      localStorage.setItem(keptKey, text.trim())
+      localStorage.setItem(keyHere(keptKey), text.trim())
       change()
     })
   const forget = () => {
-    localStorage.removeItem(keptKey)
+    localStorage.removeItem(keyHere(keptKey))
     change()
   }
   if (pinned)
     return (
       <div class="screen">
-        {localStorage.getItem(keptKey) !== shown && <p class="notice warn">{t.otherKey}</p>}
+        {localStorage.getItem(keyHere(keptKey)) !== shown && <p class="notice warn">{t.otherKey}</p>}
         <p class="actions">
           {t.pinned(pinned.name)}
           <button type="button" onClick={forget}>
@@ -238,7 +239,7 @@ export function Dossier() {
       service.getReceipt({ decision_id: id }, { signal }),
     ])
     const checked = await Promise.all(dossier.receipts.map(checkReceipt))
-    const pinned = localStorage.getItem(keptKey)
+    const pinned = localStorage.getItem(keyHere(keptKey))
     const key = pinned === null || !crypto.subtle ? null : await readLogKey(pinned).catch(() => null)
     // A browser without Ed25519 leaves signatures to cstp verify.
     const signed = key && (await signaturesOf(dossier, key).catch(() => null))

@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { GetDecisionResult, RecordDecisionParams, Stakes, UpdateDecisionParams } from '../../../../sdk/client.ts'
 import { invalidParams } from '../../../../sdk/errors.ts'
 import { texts } from '../../texts.ts'
+import { keyHere } from '../../workspace.ts'
 
 const t = texts.write
 
@@ -145,7 +146,7 @@ export function updatesOf(mine: Draft, base: Draft, { bridge }: GetDecisionResul
   }
 }
 
-const keyOf = (agent: string, name: string): string => `cstp:draft:${agent}:${name}`
+const keyOf = (agent: string, name: string): string => keyHere(`cstp:draft:${agent}:${name}`)
 
 function keptDraft<T extends object>(key: string): Partial<T> | null {
   try {
