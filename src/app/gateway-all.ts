@@ -78,7 +78,7 @@ export async function openSessionWithAll(
   let current: Aggregate
   const connect = async (): Promise<Transport> => {
     const parts = servers.map(([name, upstream]) => ({ name, connect: () => connectTo(upstream) }))
-    current = openAggregate(parts, options.services.log)
+    current = openAggregate(parts, options.services.randomHex(8), options.services.log)
     return current.transport
   }
   const longest = Math.max(...servers.map(([, { approval_wait }]) => approval_wait))

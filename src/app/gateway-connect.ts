@@ -32,9 +32,13 @@ export async function connectTo(upstream: Upstream): Promise<Transport> {
 }
 
 /** What a bridge takes from the machine. */
-export const bridgeTools = (log: Log): Pick<BridgeOptions, 'log' | 'elapsed' | 'randomHex' | 'sleep'> => ({
+export const bridgeTools = (log: Log): Pick<BridgeOptions, 'log' | 'elapsed' | 'greeted' | 'randomHex' | 'sleep'> => ({
   log,
   elapsed: () => performance.now(),
+  greeted: async (greeting) =>
+    greeting.instructions === undefined
+      ? greeting
+      : (await import('../domain/gateway/shown.ts')).shownGreeting(greeting),
   randomHex: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)).toHex(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {

@@ -46,8 +46,11 @@ interface Owner {
   own: string
 }
 
-/** @param parts at least one */
-export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
+/**
+ * @param parts at least one
+ * @param secret begin of the ids of its own requests, so that a client can't use one of them
+ */
+export function openAggregate(parts: readonly Part[], secret: string, log: Log): Aggregate {
   const wires = new Map<string, Transport>()
   const greetings = new Map<string, Fields>()
   const owners: Record<Kind, Map<string, Owner>> = {
@@ -65,7 +68,7 @@ export function openAggregate(parts: readonly Part[], log: Log): Aggregate {
   let next = 0
 
   const ask = async (server: string, method: string, params: unknown): Promise<Fields> => {
-    const id = `all-${next++}`
+    const id = `${secret}-${next++}`
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
     asked.set(id, { server, resolve })
     const timer = setTimeout(() => reject(new Error(`${server} does not answer ${method}`)), timeoutMs)

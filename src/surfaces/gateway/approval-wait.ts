@@ -6,7 +6,7 @@ import { approvalForm, type Fields, fieldsOf, type Id, type Message, type Respon
 export interface WaitingOptions {
   gate: Pick<Gate, 'answered'>
   /** A call that is cancelled waits no longer. */
-  calls: Pick<Calls<unknown>, 'has'>
+  calls: Pick<Calls<unknown>, 'isWanted'>
   toClient(message: Message, relatedRequestId: Id): Promise<void>
   /** Begin of the ids of forms. */
   session: string
@@ -41,7 +41,7 @@ export function openWaiting({ gate, calls, toClient, session, elapsed, wait_ms, 
       }
       const until = elapsed() + wait_ms
       try {
-        for (let progress = 0; elapsed() < until && calls.has(id) && forms.get(question) !== true; progress++) {
+        for (let progress = 0; elapsed() < until && calls.isWanted(id) && forms.get(question) !== true; progress++) {
           if ((await gate.answered(approval)) !== 'undecided') return true
           if (progress % 4 === 0 && progressToken !== undefined) {
             const params = { progressToken, progress, message: `waits for approval ${approval.id}: ${approval.url}` }

@@ -8,17 +8,20 @@ import { describeError, type Log } from '../../core/log.ts'
 import { openWaiting } from './approval-wait.ts'
 import { openCalls } from './calls.ts'
 import { openConnection } from './connection.ts'
+import { openContinued, type Passed } from './continued.ts'
 import type { Gate, Judged, ToolCall } from './gate.ts'
 import {
   capabilitiesIn,
-  continuation,
   type Fields,
   failure,
   fieldsOf,
+  greets,
+  holdsContent,
   type Id,
   isModern,
   isNotification,
   isRequest,
+  isTask,
   lost,
   type Message,
   metaOf,
@@ -47,6 +50,8 @@ export interface BridgeOptions {
   name: string
   log: Log
   elapsed(): number
+  /** The greeting of a server as the client gets it. Does not wait for the gate. */
+  greeted(greeting: Fields): Promise<Fields>
   randomHex(bytes: number): string
   /** How long a call waits for an approval if the client can't show its page. */
   approval_wait_ms: number
@@ -59,29 +64,23 @@ export interface Bridge {
   close(): Promise<void>
 }
 
-/** Results of these methods hold text that a tool or a resource returned. */
-const holdsContent = new Set(['resources/read', 'tasks/result'])
-
 /** Starts both sides. @throws if the server can't be started */
 export async function openBridge(options: BridgeOptions): Promise<Bridge> {
-  const { front, connect, gate, name, log, elapsed, randomHex, approval_wait_ms, sleep } = options
+  const { front, connect, gate, name, log, elapsed, greeted, randomHex, approval_wait_ms, sleep } = options
   const [gone, stopping] = [Promise.withResolvers<void>(), new AbortController()]
   const calls = openCalls<Sent>()
   /** Other requests of the client that the server has not answered. */
   const requests = new Map<Id, { method: string; token: unknown }>()
-  /** What a call was that the server answered with a question: the repeated call with the answer is part of it. */
-  const continued = new Map<string, ToolCall>()
+  const continued = openContinued()
   let greeting: Request | null = null
   let capabilities: unknown
   let lastMeta: Fields = {}
   let sequence = 0
   const session = randomHex(4)
 
-  interface Sent {
-    call: ToolCall
+  interface Sent extends Passed {
     start: number
     meta: Fields
-    notes: readonly string[]
   }
 
   const toClient = async (message: Message, relatedRequestId?: Id) => {
@@ -118,25 +117,16 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
 
   const handleCall = async (request: Request): Promise<void> => {
     const [id, meta] = [request.id, metaOf(request)]
-    const given = fieldsOf(request.params)
-    const answered = withoutOwnAnswer(given)
-    let params = answered ?? given
+    const answered = withoutOwnAnswer(fieldsOf(request.params))
+    let params = answered ?? fieldsOf(request.params)
     if (typeof params.name !== 'string') return toClient(failure(id, -32_602, 'tools/call: name must be a text'), id)
-    if (calls.has(id)) return toClient(failure(id, -32_600, 'A request with this id is not answered yet'), id)
-    const call: ToolCall = {
-      id: `${session}.${sequence++}`,
-      tool: params.name,
-      input: params.arguments ?? {},
-      annotations: null,
-      meta,
-    }
+    const input = params.arguments ?? {}
+    const call: ToolCall = { id: `${session}.${sequence++}`, tool: params.name, input, annotations: null, meta }
     calls.begin(id)
-    let notes: readonly string[] = []
+    let passed: Passed = { call, notes: [] }
     try {
-      const key = continuation(call, params.requestState)
-      const before = params.inputResponses === undefined ? undefined : continued.get(key)
-      continued.delete(key)
-      if (before !== undefined) call.id = before.id
+      const before = continued.take(call, params)
+      if (before !== undefined) passed = before
       else {
         let verdict = await judged(call)
         if (verdict.kind === 'ask') {
@@ -153,9 +143,9 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
           if (calls.end(id)) await toClient(refusal(id, verdict.reason, meta), id)
           return
         }
-        notes = verdict.notes
-        if (verdict.input !== undefined) params = { ...params, arguments: verdict.input }
+        passed = { call, ...verdict }
       }
+      if (passed.input !== undefined) params = { ...params, arguments: passed.input }
     } catch (error) {
       log('error', 'the gateway could not judge a call', { server: name, ...describeError(error) })
       const why = error instanceof Error && error.name === 'CstpError' ? error.message : 'see the log of the service'
@@ -163,36 +153,43 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       return
     }
     // The client may have cancelled it while it was judged.
-    if (!calls.sent(id, { call, start: elapsed(), meta, notes })) return
+    if (!calls.sent(id, { ...passed, start: elapsed(), meta })) return
     try {
       await server.send({ ...request, params } as Message)
     } catch (error) {
       log('warn', 'a call could not be sent to its server', { server: name, ...describeError(error) })
       const sent = calls.answered(id)
       if (sent === undefined) return
-      await gate.ended(call, { ok: null, output: null, duration_ms: elapsed() - sent.start })
+      await gate.ended(passed.call, { ok: null, output: null, duration_ms: elapsed() - sent.start })
       await toClient(refusal(id, lost(name), meta), id)
     }
   }
 
+  /** An error is text for the model, as a result is. It becomes a result if it is withheld. */
+  const shown = async (id: Id, response: Response, call?: ToolCall): Promise<Message> => {
+    if (!('error' in response)) return success(id, await gate.shown(fieldsOf(response.result), call))
+    const { error, ...result } = await gate.shown({ error: response.error }, call)
+    return error === undefined ? success(id, result) : ({ jsonrpc: '2.0', id, error } as Message)
+  }
+
   const handleResult = async (id: Id, sent: Sent, response: Response): Promise<void> => {
-    const { call, start, notes } = sent
+    const { call, start, meta } = sent
     const isError = 'error' in response
-    const result = isError ? {} : fieldsOf(response.result)
-    if (result.resultType === 'input_required') {
-      continued.set(continuation(call, result.requestState), call)
+    const output = fieldsOf(isError ? response.error : response.result)
+    // Clients of other revisions take it for the end of the call.
+    if (!isError && isModern(meta) && output.resultType === 'input_required') {
+      continued.asked(sent, output)
       return toClient(response, id)
     }
-    const ok = !isError && result.isError !== true
-    const end = { ok, output: isError ? response.error : result, duration_ms: elapsed() - start }
-    let recorded = true
+    // A task is not the end of the call.
+    const ok = isTask(output) ? null : !isError && output.isError !== true
+    const end = { ok, output, duration_ms: elapsed() - start }
+    let { notes } = sent
     await gate.ended(call, end).catch((error) => {
-      recorded = false
+      notes = [...notes, unrecorded]
       log('error', 'the end of a call could not be recorded', { server: name, ...describeError(error) })
     })
-    if (isError) return toClient(response, id)
-    const all = recorded ? notes : [...notes, unrecorded]
-    await toClient(success(id, withNotes(await gate.shown(result, call), all)), id)
+    await toClient(withNotes(await shown(id, response, call), notes), id)
   }
 
   /** The request that a notification belongs to: named by its subscription or its progress token, else the latest call. */
@@ -220,13 +217,17 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     if (request === undefined) return
     const { method } = request
     requests.delete(id)
-    if ('error' in response) return toClient(response, id)
-    const result = fieldsOf(response.result)
-    if (method === 'initialize' || method === 'server/discover') tools.identify(result)
     try {
+      if (holdsContent.has(method)) return await toClient(await shown(id, response), id)
+      if ('error' in response) return await toClient(response, id)
+      const result = fieldsOf(response.result)
+      if (greets.has(method)) {
+        tools.identify(result)
+        return await toClient(success(id, await greeted(result)), id)
+      }
       if (method === 'tools/list')
         return await toClient(success(id, { ...result, tools: await tools.page(result, lastMeta) }), id)
-      return await toClient(holdsContent.has(method) ? success(id, await gate.shown(result)) : response, id)
+      return await toClient(response, id)
     } catch (error) {
       log('error', 'the gateway could not read an answer', { server: name, method, ...describeError(error) })
       return toClient(failure(id, -32_603, `cstp can't check the answer to ${method}; its log says why`), id)
@@ -237,6 +238,9 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     const why = misread(message)
     if (why !== null) return isRequest(message) ? toClient(failure(message.id, -32_600, why), message.id) : undefined
     if (isRequest(message)) {
+      // Else the answer to one would pass for the end of the other.
+      if (calls.has(message.id) || requests.has(message.id))
+        return toClient(failure(message.id, -32_600, 'A request with this id is not answered yet'), message.id)
       lastMeta = metaOf(message)
       if (message.method === 'tools/call') return handleCall(message)
       if (message.method === 'initialize') capabilities = fieldsOf(message.params).capabilities
@@ -264,7 +268,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
 
   const server = openConnection({
     name,
-    session,
+    // Not what the client can learn from the ids of forms.
+    session: randomHex(8),
     log,
     connect,
     received: fromServer,

@@ -3,11 +3,13 @@ import type { Id } from './messages.ts'
 
 export interface Calls<T> {
   has(id: Id): boolean
+  /** Whether the call is being judged, and was not cancelled. */
+  isWanted(id: Id): boolean
   /** The call is being judged. */
   begin(id: Id): void
   /** The call is about to be sent. Returns false if it was cancelled. */
   sent(id: Id, value: T): boolean
-  /** Cancels a call that is still judged. Returns false if it was sent already, or is unknown. */
+  /** Cancels a call that is still judged. Returns false if it was sent already, or is unknown. Its id stays in use until its judgement ends. */
   cancel(id: Id): boolean
   /** Ends a call that is not sent. Returns false if it was cancelled. */
   end(id: Id): boolean
@@ -21,30 +23,40 @@ export interface Calls<T> {
 }
 
 export function openCalls<T>(): Calls<T> {
-  const open = new Map<Id, T | null>()
-  const sent = (): [Id, T][] => [...open].filter((one): one is [Id, T] => one[1] !== null)
+  /** Calls that are judged, by whether they are still wanted. */
+  const judged = new Map<Id, boolean>()
+  const sent = new Map<Id, T>()
+  const end = (id: Id): boolean => {
+    const isWanted = judged.get(id) === true
+    judged.delete(id)
+    return isWanted
+  }
   return {
-    has: (id) => open.has(id),
-    begin: (id) => void open.set(id, null),
+    has: (id) => judged.has(id) || sent.has(id),
+    isWanted: (id) => judged.get(id) === true,
+    begin: (id) => void judged.set(id, true),
     sent(id, value) {
-      if (!open.delete(id)) return false
-      open.set(id, value)
+      if (!end(id)) return false
+      sent.set(id, value)
       return true
     },
-    cancel: (id) => open.get(id) === null && open.delete(id),
-    end: (id) => open.delete(id),
+    cancel(id) {
+      if (!judged.has(id)) return false
+      judged.set(id, false)
+      return true
+    },
+    end,
     answered(id) {
-      const value = open.get(id)
-      if (value === null || value === undefined) return undefined
-      open.delete(id)
+      const value = sent.get(id)
+      sent.delete(id)
       return value
     },
-    latest: () => sent().at(-1)?.[0],
+    latest: () => [...sent.keys()].at(-1),
     withToken: (token, tokenOf) =>
-      token === undefined ? undefined : sent().find(([, value]) => tokenOf(value) === token)?.[0],
+      token === undefined ? undefined : [...sent].find(([, value]) => tokenOf(value) === token)?.[0],
     takeAll() {
-      const all = sent().map(([id, value]) => ({ id, value }))
-      for (const { id } of all) open.delete(id)
+      const all = [...sent].map(([id, value]) => ({ id, value }))
+      sent.clear()
       return all
     },
   }

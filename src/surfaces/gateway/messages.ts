@@ -1,5 +1,4 @@
 /** JSON-RPC messages of MCP as the gateway reads them. Everything that it does not name is passed on untouched. */
-import { createHash } from 'node:crypto'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
@@ -11,8 +10,7 @@ import {
   PROTOCOL_VERSION_META_KEY,
   SUBSCRIPTION_ID_META_KEY,
 } from '@modelcontextprotocol/server'
-import { stableJson } from '../../core/canonical.ts'
-import type { ToolCall, WaitingFor } from './gate.ts'
+import type { WaitingFor } from './gate.ts'
 
 export type Message = JSONRPCMessage
 export type Request = JSONRPCRequest
@@ -74,12 +72,26 @@ export const unrecorded = 'cstp could not record how this call ended: its result
 export const lost = (name: string): string =>
   `The server ${name} ended before it answered. Whether the call took effect is unknown; it was not sent again. Check before you repeat it`
 
-/** A result with texts of the gateway after its own. */
-export function withNotes(result: Record<string, unknown>, notes: readonly string[]): Record<string, unknown> {
-  if (notes.length === 0) return result
+/** An answer to a call with texts of the gateway after its own. */
+export function withNotes(answer: Message, notes: readonly string[]): Message {
+  if (notes.length === 0) return answer
+  if ('error' in answer)
+    return { ...answer, error: { ...answer.error, message: [answer.error.message, ...notes].join('\n') } }
+  const result = fieldsOf('result' in answer && answer.result)
   const content = Array.isArray(result.content) ? result.content : []
-  return { ...result, content: [...content, ...notes.map((text) => ({ type: 'text', text }))] }
+  return {
+    ...answer,
+    result: { ...result, content: [...content, ...notes.map((text) => ({ type: 'text', text }))] },
+  } as Message
 }
+
+/** Whether a server answers that it works on a call, whose result is asked for later. */
+export const isTask = ({ task }: Fields): boolean => fieldsOf(task).taskId !== undefined
+
+/** Methods whose answers hold text that a tool, a resource or a prompt returned. */
+export const holdsContent: ReadonlySet<string> = new Set(['resources/read', 'prompts/get', 'tasks/result'])
+/** Methods by which a server introduces itself. */
+export const greets: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
 const ownState = 'cstp-approval:'
 
@@ -108,9 +120,3 @@ export function withoutOwnAnswer(params: Fields): Fields | null {
   const { requestState, inputResponses: _, ...rest } = params
   return typeof requestState === 'string' && requestState.startsWith(ownState) ? rest : null
 }
-
-/** What identifies a call that its server answered with a question, when the client repeats it with the answer. */
-export const continuation = ({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, state: unknown): string =>
-  createHash('sha256')
-    .update(stableJson([tool, input ?? null, state ?? null]))
-    .digest('hex')

@@ -81,6 +81,43 @@ test('a call whose id is in use is refused, and the first is made once', async (
   expect(one.calls()).toEqual([{ name: 'slow', input: { ms: 200 } }])
 })
 
+test("no other request takes the id of a call, so that its answer can't pose as the call's end", async () => {
+  const one = await open()
+  const post = await rawSession(one)
+  const ping = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'ping' })
+  void post(call(7, 'slow', { ms: 200 })).catch(() => '')
+  while (one.calls().length === 0) await Bun.sleep(10)
+  expect(await post(ping)).toContain('is not answered yet')
+  const { sessions } = await one.serving.call('listSessions', {}, 'root')
+  expect((sessions as { actions: number }[])[0]!.actions).toBe(0)
+})
+
+test('a call that is cancelled while it waits for a person is not made in the place of the next one with its id', async () => {
+  const one = await open({
+    rules: `
+- id: ask-first
+  conditions: [{ type: field, field: context.tool, operator: "==", value: deploy }]
+  action: step_up
+  message: A person decides
+`,
+    limits: { approval_wait: 20 },
+  })
+  const post = await rawSession(one)
+  void post(call(7, 'deploy', {})).catch(() => '')
+  const pending = async () =>
+    (await one.serving.call('listApprovals', { state: 'pending' }, 'root')).approvals as { id: string }[]
+  while ((await pending()).length === 0) await Bun.sleep(20)
+  const cancel = { method: 'notifications/cancelled', params: { requestId: 7 } }
+  await post(JSON.stringify({ jsonrpc: '2.0', ...cancel }))
+  expect(await post(call(7, 'echo', {}))).toContain('is not answered yet')
+  const [{ id }] = (await pending()) as [{ id: string }]
+  await one.serving.call('decideApproval', { id, decision: 'approve' }, 'root')
+  // Longer than the gateway waits between its looks at the approval.
+  await Bun.sleep(700)
+  expect(await post(call(7, 'echo', {}))).toContain('content')
+  expect(one.calls().map(({ name }) => name)).toEqual(['echo'])
+})
+
 test('what is judged is what the server gets, of repeated members too', async () => {
   const one = await open()
   const post = await rawSession(one)

@@ -112,6 +112,26 @@ test('a rule changes a call before the server gets it, and the result says so', 
   expect(textsOf(result)).toContain('staging-first changed to from "production" to "staging"')
 })
 
+test('a changed call stays changed when its server asks back', async () => {
+  const { connect, calls } = await open({
+    rules: `
+- id: staging-first
+  conditions: [{ type: field, field: context.tool, operator: "==", value: ask }]
+  action: modify
+  modify: { set: { context.input.to: staging } }
+  message: It goes to staging first
+`,
+  })
+  const client = await connect({
+    client: { versionNegotiation: { mode: 'auto' }, capabilities: { elicitation: { form: {} } } } as never,
+  })
+  client.setRequestHandler('elicitation/create' as never, (async () => ({ action: 'accept', content: {} })) as never)
+  const result = textsOf(await client.callTool({ name: 'ask', arguments: { to: 'production' } }))
+  expect(result).toContain('answered')
+  expect(result).toContain('changed to from "production" to "staging"')
+  expect(calls().map(({ input }) => input.to)).toEqual(['staging', 'staging'])
+})
+
 const stepUp = `
 - id: ask-first
   conditions: [{ type: field, field: context.tool, operator: "==", value: deploy }]

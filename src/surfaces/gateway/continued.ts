@@ -1,0 +1,46 @@
+/** Calls that their server answered with a question: the repeated call with the answer is part of the first, and is not judged again. */
+import { createHash } from 'node:crypto'
+import { stableJson } from '../../core/canonical.ts'
+import type { ToolCall } from './gate.ts'
+import type { Fields } from './messages.ts'
+
+/** A call that may be sent. */
+export interface Passed {
+  call: ToolCall
+  /** What is sent, if a rule changed it. */
+  input?: unknown
+  /** For the model, beside the result. */
+  notes: readonly string[]
+}
+
+export interface Continued {
+  /** The server has asked. @param result of the newest revision, `input_required` */
+  asked(passed: Passed, result: Fields): void
+  /** The call that this one continues, once; undefined if it is a new one. @param params of the call as the client sent it */
+  take(call: ToolCall, params: Fields): Passed | undefined
+}
+
+/** Most calls without an answer that are remembered: those that are forgotten are judged again. */
+const most = 1_000
+
+const keyOf = ({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, state: unknown): string =>
+  createHash('sha256')
+    .update(stableJson([tool, input ?? null, state ?? null]))
+    .digest('hex')
+
+export function openContinued(): Continued {
+  const open = new Map<string, Passed>()
+  return {
+    asked({ call, input, notes }, { requestState }) {
+      open.set(keyOf(call, requestState), { call, input, notes })
+      if (open.size > most) open.delete(open.keys().next().value!)
+    },
+    take(call, { requestState, inputResponses }) {
+      if (inputResponses === undefined || open.size === 0) return undefined
+      const key = keyOf(call, requestState)
+      const before = open.get(key)
+      open.delete(key)
+      return before
+    },
+  }
+}
