@@ -43,6 +43,11 @@ export interface WebhookKey {
   value: string | number
 }
 
+/** A record with its hashed text in place of its other fields. */
+export interface HashedText extends Pick<EvidenceRecord, 'prev_hash' | 'hash'> {
+  text: string
+}
+
 /** An open evidence log. */
 export interface Evidence extends Ledger {
   readonly driver: string
@@ -59,6 +64,11 @@ export interface Evidence extends Ledger {
   ): Promise<LedgerHead>
   /** Records from `seq` on, ascending, at most `limit`. */
   read(seq: number, limit: number): Promise<EvidenceRecord[]>
+  /**
+   * The `limit` records from `seq` on as the texts that were hashed. Null if some record there has another number
+   * than expected, or is not plain text. Optional: verification reads less of each record, and checks it all the same.
+   */
+  hashed?(seq: number, limit: number): Promise<HashedText[] | null>
   /** Records of any source from `seq` on whose payload has this integer as `pr_number`, ascending, at most `limit`; uses an index. */
   ofPullRequest(pr_number: number, seq: number, limit: number): Promise<EvidenceRecord[]>
   /**

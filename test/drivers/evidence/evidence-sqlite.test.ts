@@ -3,9 +3,11 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import fc from 'fast-check'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { keptLevels, rootOf } from '../../../src/domain/ledger/engine/tree.ts'
 import { appendEvents } from '../../../src/domain/ledger/evidence/chain.ts'
+import { preimage } from '../../../src/domain/ledger/evidence/hash.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
 import { logSigner } from '../../support/evidence/note-signers.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, logOf } from './evidence-tools.ts'
@@ -104,6 +106,32 @@ describe('the database', () => {
     expect(await openSqliteEvidence('/proc/nowhere/provenance.db').catch((thrown: unknown) => thrown)).toMatchObject({
       kind: 'unavailable',
     })
+  })
+
+  test('joins the text of each record as it is hashed, whatever is in it', async () => {
+    const texts = fc.array(
+      fc.string({ unit: 'grapheme', maxLength: 20 }).filter((one) => one.isWellFormed()),
+      { minLength: 3, maxLength: 3 },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 5 }), async (given) => {
+        const evidence = await logOf(0)
+        const events = [...given, ['\0\n\r\t\b\f"\\\u001f\u007f', '\u2028é', '🙂']].map(([ts, source, event_type]) =>
+          eventOf(1, { ts: ts!, source: source!, event_type: event_type!, payload: JSON.stringify({ ts, source }) }),
+        )
+        await appendEvents(evidence, events)
+        const records = await evidence.read(1, events.length)
+        const hasReplacement = records.some((record) => preimage(record).includes('\ufffd'))
+        expect(await evidence.hashed!(1, events.length)).toEqual(
+          hasReplacement
+            ? null
+            : records.map((record) => ({ hash: record.hash, prev_hash: record.prev_hash, text: preimage(record) })),
+        )
+        expect(await evidence.hashed!(1, events.length + 1)).toBeNull()
+        await evidence.close()
+      }),
+      { numRuns: 30 },
+    )
   })
 
   test('keeps events and tree over a restart', async () => {

@@ -17,7 +17,7 @@ export interface Flaw {
 }
 
 /** Entries that were read and checked. */
-interface Page {
+export interface Page {
   /** Up to the first flaw. */
   hashes: string[]
   /** What the first entry says is the hash before it; null if it says nothing, or there is none. */

@@ -6,13 +6,14 @@ import type {
   EvidenceBatch,
   EvidenceClass,
   EvidenceRecord,
+  HashedText,
   WebhookKey,
 } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import type { LedgerHead } from '../../../../sdk/storage/ledger.ts'
 import { grow } from '../engine/tree.ts'
-import { type Flaw, type PieceReader, type Walked, type WalkOptions, walkLog } from '../engine/walk.ts'
-import { recordHash } from './hash.ts'
+import { type Flaw, type Page, type PieceReader, type Walked, type WalkOptions, walkLog } from '../engine/walk.ts'
+import { recordHash, textHash } from './hash.ts'
 import type { Verification } from './results.ts'
 
 /** An event before it has a number; its payload is canonical JSON. */
@@ -208,7 +209,7 @@ export function openChain(
 
 // Reads the records of the evidence log: in pages, and for a walk, which checks that each follows the one before it.
 
-type Reader = Pick<Evidence, 'read' | 'nodes'>
+type Reader = Pick<Evidence, 'read' | 'hashed' | 'nodes'>
 
 const evidenceClasses: readonly EvidenceClass[] = ['observed', 'inferred', 'attested']
 
@@ -245,11 +246,25 @@ async function readPage(
 const first = (hashes: readonly string[], records: readonly EvidenceRecord[]): string | null =>
   hashes.length === 0 ? null : records[0]!.prev_hash
 
+/** A page of these records; null if any of them is wrong. @param before the hash before them; null if it is not known */
+function pageOf(records: readonly HashedText[], before: string | null): Page | null {
+  const first_prev = records[0]!.prev_hash
+  let last = before ?? first_prev
+  for (const { hash, prev_hash, text } of records) {
+    if (prev_hash !== last || textHash(text) !== hash) return null
+    last = hash
+  }
+  return { hashes: records.map(({ hash }) => hash), first_prev, flaw: null }
+}
+
 /** The records of the log as the entries of a walk. */
 export const evidenceEntries = (reader: Reader): PieceReader => ({
   isChained: true,
   nodes: (level, index, limit) => reader.nodes(level, index, limit),
   async page(seq, limit, prev) {
+    const hashed = await reader.hashed?.(seq, limit)
+    const page = hashed ? pageOf(hashed, prev) : null
+    if (page !== null) return page
     // The first page is read from 0 on, so that a record below 1 is detected.
     const { records, flaw } = await readPage(reader, seq === 1 ? 0 : seq, limit)
     const hashes: string[] = []

@@ -14,5 +14,7 @@ export function preimage(record: Omit<EvidenceRecord, 'hash'>): string {
   return `{"event_type":${json(event_type)},"evidence_class":${json(evidence_class)},"payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${json(source)},"ts":${json(ts)}}`
 }
 
-/** SHA-256 of the {@link preimage} in UTF-8, lowercase hex. */
-export const recordHash = (record: Omit<EvidenceRecord, 'hash'>): string => Bun.SHA256.hash(preimage(record), 'hex')
+/** SHA-256 of a {@link preimage} in UTF-8, lowercase hex. */
+export const textHash = (text: string): string => Bun.SHA256.hash(text, 'hex')
+
+export const recordHash = (record: Omit<EvidenceRecord, 'hash'>): string => textHash(preimage(record))

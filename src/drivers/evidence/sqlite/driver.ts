@@ -60,8 +60,10 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
 }
 
 /** The reads with which a thread verifies a log. @throws StorageError `unavailable` if there is none at this path */
-export function openSqliteEvidenceReader(path: string): Pick<Evidence, 'read' | 'nodes'> & { close(): void } {
+export function openSqliteEvidenceReader(
+  path: string,
+): Pick<Evidence, 'read' | 'hashed' | 'nodes'> & { close(): void } {
   const db = openReader(path)
-  const { read, nodes } = translatedReads(reads(db))
-  return { read, nodes, close: () => db.close() }
+  const { read, hashed, nodes } = translatedReads(reads(db))
+  return { read, hashed, nodes, close: () => db.close() }
 }

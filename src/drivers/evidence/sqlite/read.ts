@@ -1,7 +1,7 @@
 /** Reads of an evidence database. */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import type { EvidenceRecord, HashedText } from '../../../../sdk/storage/evidence.ts'
 import { connectionOf, ledgerReads } from '../../shared/sqlite/ledger.ts'
 import { afterHashes, type EvidenceReads, isCommit } from '../rows.ts'
 
@@ -48,6 +48,29 @@ function pageReader(db: Database): (seq: number, limit: number) => EvidenceRecor
   }
 }
 
+/** Reads records with the text that was hashed. Had SQLite joined it otherwise than the formula says, it would match no hash. */
+function hashedReader(db: Database): NonNullable<EvidenceReads['hashed']> {
+  const text = `concat('{"event_type":', json_quote(event_type), ',"evidence_class":"', evidence_class, '","payload":', payload,
+    ',"prev_hash":"', prev_hash, '","seq":', seq, ',"source":', json_quote(source), ',"ts":', json_quote(ts), '}')`
+  return async (seq, limit) => {
+    try {
+      // Records below 1 were not written by this program.
+      if (seq === 1 && db.query('select seq from events where seq < 1 limit 1').get() !== null) return null
+      const rows = db
+        .query<HashedText, [number, number]>(
+          `select hash, prev_hash, ${text} as text from events where seq >= ? and seq < ?
+           and typeof(payload) = 'text' and evidence_class in ('observed', 'inferred', 'attested') order by seq`,
+        )
+        .all(seq, seq + limit)
+      // As many as the range has numbers are one of each. Bytes that are not UTF-8 are read as U+FFFD, like a stored U+FFFD.
+      return rows.length === limit && rows.every((row) => !row.text.includes('\ufffd')) ? rows : null
+    } catch {
+      // Bytes in place of a text, a damaged page, or an SQLite without concat(): reading the records tells which.
+      return null
+    }
+  }
+}
+
 export function reads(db: Database): EvidenceReads {
   const records = pageReader(db)
   const hashes = db.prepare<{ hash: string }, [number, number]>(
@@ -73,6 +96,7 @@ export function reads(db: Database): EvidenceReads {
   return {
     ...ledgerReads(connectionOf(db), '', 'sqlite evidence'),
     read: async (seq, limit) => records(seq, limit),
+    hashed: hashedReader(db),
     hashes: async (seq, limit) => hashes.all(Math.max(1, seq), limit).map(({ hash }) => hash),
     ofPullRequest: async (pr_number, seq, limit) => ofPullRequest.all(pr_number, seq, limit),
     ofCommit: async (sha, seq, limit) =>
