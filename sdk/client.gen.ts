@@ -2609,7 +2609,8 @@ export interface TryGuardrailsResult {
   } | null
   /**
    * For editors: what may follow a key (`field`, `operator`, `action`, `category`, `context.tool`, …), with the
-   * categories, agents, tags and tools in use; under the empty name the keys of a rule. Null with `rules`.
+   * categories, agents, tags and tools in use; under the empty name the keys of a rule, under `conditions` those
+   * of a condition. Null with `rules`.
    */
   completions: Record<string, {
     text: string

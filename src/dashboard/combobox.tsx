@@ -1,5 +1,5 @@
 /** A field whose arrow keys walk the entries below it, while the field keeps the focus. */
-import type { ComponentChildren, InputHTMLAttributes } from 'preact'
+import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact'
 import { useState } from 'preact/hooks'
 
 export function Combobox<T>({
@@ -9,6 +9,7 @@ export function Combobox<T>({
   pick,
   type,
   show,
+  rows,
   children,
   ...field
 }: {
@@ -20,37 +21,50 @@ export function Combobox<T>({
   type: (text: string) => void
   /** Called when Escape shall hide the entries, or an arrow show them; without it the browser handles Escape. */
   show?: (open: boolean) => void
+  /** Lines of a field of several: no entry is chosen before an arrow key, and Ctrl-Space shows them. */
+  rows?: number
   children: (entry: T) => ComponentChildren
-} & Omit<InputHTMLAttributes<HTMLInputElement>, 'type'>) {
-  const [at, setAt] = useState(0)
+} & Omit<InputHTMLAttributes<HTMLInputElement>, 'type'> &
+  Pick<TextareaHTMLAttributes<HTMLTextAreaElement>, 'wrap'>) {
+  const first = rows ? -1 : 0
+  const [at, setAt] = useState(first)
   const some = entries.length > 0
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step && !some) show?.(true)
-    else if (step) setAt((at + step + entries.length) % entries.length)
+    if (rows ? event.key === ' ' && event.ctrlKey : step && !some) show?.(true)
+    else if (step && some && at + step >= first) setAt((at + step + entries.length) % entries.length)
     else if (event.key === 'Escape' && some && show) show(false)
-    else if (event.key === 'Enter' && entries[at]) pick(entries[at])
-    else return
+    else if (event.key === 'Enter' && entries[at]) {
+      pick(entries[at])
+      setAt(first)
+    } else {
+      // What fits was looked up for the place that is left.
+      if (rows && /^(?:Arrow|Home|End|Page)/.test(event.key)) show?.(false)
+      return
+    }
     event.preventDefault()
   }
+  const control = {
+    ...field,
+    id,
+    'aria-controls': `${id}-list`,
+    'aria-autocomplete': 'list',
+    'aria-activedescendant': some && at >= 0 ? `${id}-${at}` : undefined,
+    autocomplete: 'off',
+    onInput: (event: { currentTarget: { value: string } }) => {
+      type(event.currentTarget.value)
+      setAt(first)
+    },
+    onFocus: () => setAt(first),
+    onKeyDown: press,
+  } as const
   return (
     <>
-      <input
-        {...field}
-        id={id}
-        role="combobox"
-        aria-expanded={some}
-        aria-controls={`${id}-list`}
-        aria-autocomplete="list"
-        aria-activedescendant={some ? `${id}-${at}` : undefined}
-        autocomplete="off"
-        onInput={(event) => {
-          type(event.currentTarget.value)
-          setAt(0)
-        }}
-        onFocus={() => setAt(0)}
-        onKeyDown={press}
-      />
+      {rows ? (
+        <textarea {...(control as object)} rows={rows} />
+      ) : (
+        <input {...control} role="combobox" aria-expanded={some} />
+      )}
       <div role="listbox" id={`${id}-list`} aria-label={label}>
         {entries.map((entry, number) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field, which keeps the focus

@@ -23,6 +23,8 @@ export interface View {
   seesAll: boolean
   /** Whether it may review, link and edit: with `write`, or what others recorded with `curate`. */
   edits: boolean
+  /** Whether it may try a draft of rules, which auditors may too, and whether it may put one in shadow mode. */
+  drafts: 'try' | 'shadow' | null
   /** The part of the audit trail that it may read, as a filter: all of it, or its own calls. */
   trail: { agent?: string }
 }
@@ -31,7 +33,8 @@ export function viewOf(place: Place, session: Session, id: string): View {
   const may = (scope: string) => session.scopes.includes(scope)
   const seesAll = may('admin') || may('audit')
   const trail = seesAll ? {} : { agent: session.agent }
-  return { place, session, id, may, seesAll, edits: may('write') || may('curate'), trail }
+  const drafts = may('admin') || may('curate') ? 'shadow' : seesAll ? 'try' : null
+  return { place, session, id, may, seesAll, edits: may('write') || may('curate'), drafts, trail }
 }
 
 export const ViewContext = createContext<View | null>(null)
@@ -127,17 +130,18 @@ export function addressOf(path: string, query: Query = {}): string {
 /** The last query of each page before it was left. */
 const left = new Map<string, Query>()
 
-export function go(address: string): void {
+/** @param stays whether the address changes without a step for the back button */
+export function go(address: string, stays = false): void {
   const { path, query } = here()
   left.set(path, Object.fromEntries(query))
-  history.replaceState({ scroll: scrollY }, '')
-  history.pushState(null, '', address)
+  history.replaceState({ scroll: scrollY }, '', stays ? address : undefined)
+  if (!stays) history.pushState(null, '', address)
   dispatchEvent(new Event(moved))
 }
 
 /** Changes members of the query and keeps the others. */
-export const goWith = ({ path, query }: Place, changes: Query): void =>
-  go(addressOf(path, { ...Object.fromEntries(query), ...changes }))
+export const goWith = ({ path, query }: Place, changes: Query, stays = false): void =>
+  go(addressOf(path, { ...Object.fromEntries(query), ...changes }), stays)
 
 interface Link {
   path: string

@@ -148,7 +148,7 @@ export const tryGuardrails = defineMethod({
         ),
       ),
       d(
-        'For editors: what may follow a key (`field`, `operator`, `action`, `category`, `context.tool`, …), with the categories, agents, tags and tools in use; under the empty name the keys of a rule. Null with `rules`.',
+        'For editors: what may follow a key (`field`, `operator`, `action`, `category`, `context.tool`, …), with the categories, agents, tags and tools in use; under the empty name the keys of a rule, under `conditions` those of a condition. Null with `rules`.',
       ),
     ),
   }),

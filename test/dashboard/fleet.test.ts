@@ -521,13 +521,14 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await wide.context.close()
   })
 
-  test('a rule is tried, back-tested and put in shadow mode in four clicks', async () => {
+  test('a rule is tried and back-tested while it is typed, and put in shadow mode', async () => {
     await menu('Policy').click()
     await settled(page)
     const bench = page.getByRole('region', { name: 'Workbench' })
     await bench.getByRole('button', { name: 'Take an example' }).click()
     const rules = await bench.getByLabel('Rules as YAML').inputValue()
-    await bench.getByRole('button', { name: 'Try the draft' }).click()
+    await page.waitForURL(/draft=.*unsure-at-high-stakes/)
+    await settled(page)
     await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
     const { replay, backtest } = (await server.call('tryGuardrails', { rules })) as unknown as TryGuardrailsResult
     expect(backtest!.stopped.decisions).toBeGreaterThan(0)
@@ -554,10 +555,8 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     })
     expect(forced).not.toContain('shadow')
     await bench.getByLabel('Rules as YAML').fill('- { id: x, action: block, condition_stake: high, message: m }')
-    await bench.getByRole('button', { name: 'Try the draft' }).click()
     await bench.getByText('did you mean stakes?').waitFor()
     await bench.getByLabel('Rules as YAML').fill('- { id: x, action: explode, message: m }')
-    await bench.getByRole('button', { name: 'Try the draft' }).click()
     await bench
       .getByText(/^Line 1: /)
       .first()

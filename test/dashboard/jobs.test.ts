@@ -94,12 +94,17 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
     }
   })
 
-  test('an auditor tries a draft of rules, and reads who may put it in shadow mode', async () => {
+  test('an auditor tries a draft of rules, and hands it over by a link to who may put it in shadow mode', async () => {
     const { page, context, complaints } = await open(browser)
     await logIn(page, server.url, 'auditor', tokens.auditor)
     const draft = '- { id: x, action: block, condition_stakes: critical, message: m }'
     await visit(page, server.url, `/policy?draft=${encodeURIComponent(draft)}`)
-    await page.getByText('To put it there your agent needs the scope admin.').waitFor()
+    await page.getByText('To put it there takes the scope curate or admin: the role lead has it.').waitFor()
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy the link' }).click()
+    await page.getByText('Copied.').waitFor()
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    expect(new URL(copied).searchParams.get('draft')).toBe(draft)
     expect(await page.getByRole('button', { name: 'Put in shadow mode' }).count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()

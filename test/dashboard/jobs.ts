@@ -68,13 +68,27 @@ export interface Job {
 const menu = ({ page }: Hands, name: string): Locator =>
   page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
 
-const draft = `guardrails:
-  - id: unsure-at-critical-stakes-later
+const draftOf = (id: string) => `guardrails:
+  - id: ${id}
     mode: shadow
     action: block
     condition_stakes: critical
     condition_confidence: "< 0.85"
     message: Critical stakes need a confidence of 0.85`
+
+const workbenchJob = (id: string): Job => ({
+  name: 'workbench',
+  clicks: 2,
+  async run(hands) {
+    const { page } = hands
+    await hands.press(menu(hands, 'Policy'))
+    const bench = page.getByRole('region', { name: 'Workbench' })
+    await hands.type(bench.getByLabel('Rules as YAML'), draftOf(id))
+    await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
+    await hands.press(bench.getByRole('button', { name: 'Put in shadow mode' }))
+    return bench.getByText(`Now in shadow mode: ${id}`)
+  },
+})
 
 export const jobs: readonly Job[] = [
   {
@@ -114,20 +128,7 @@ export const jobs: readonly Job[] = [
       return page.getByRole('status').filter({ hasText: 'each in the signed log' })
     },
   },
-  {
-    name: 'workbench',
-    clicks: 3,
-    async run(hands) {
-      const { page } = hands
-      await hands.press(menu(hands, 'Policy'))
-      const bench = page.getByRole('region', { name: 'Workbench' })
-      await hands.type(bench.getByLabel('Rules as YAML'), draft)
-      await hands.press(bench.getByRole('button', { name: 'Try the draft' }))
-      await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
-      await hands.press(bench.getByRole('button', { name: 'Put in shadow mode' }))
-      return bench.getByText('Now in shadow mode: unsure-at-critical-stakes-later')
-    },
-  },
+  workbenchJob('unsure-at-critical-stakes-later'),
   {
     name: 'search',
     clicks: 1,
@@ -178,7 +179,7 @@ const [trust, block, dossier, , search] = jobs
 const common = [trust!, dossier!, search!, changes]
 /** What each role does. */
 export const roleJobs: Record<string, readonly Job[]> = {
-  lead: [...common, breaker],
+  lead: [...common, breaker, workbenchJob('a-lead-wants-it'), rule],
   auditor: [...common, block!, breaker],
   planner: [...common, block!, breaker],
   /** Its other jobs are done by keyboard. */

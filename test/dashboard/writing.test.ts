@@ -270,7 +270,6 @@ describe.skipIf(!executable)('writing from the dashboard', () => {
     await visit(other.page, server.url, '/policy')
     const bench = other.page.getByRole('region', { name: 'Workbench' })
     await bench.getByLabel('Rules as YAML').fill('- { id: calm, action: block, condition_stakes: high, message: m }')
-    await bench.getByRole('button', { name: 'Try the draft' }).click()
     await bench.getByRole('button', { name: 'Put in shadow mode' }).click()
     await bench.getByText('cstp guardrails reload').waitFor()
     const saved = other.page.waitForEvent('download')

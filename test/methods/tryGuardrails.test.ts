@@ -63,10 +63,11 @@ forEachBackend((open) => {
     await call('checkGuardrails', { action: { description: 'Run it', context: { tool: 'Bash' } } })
     const { completions } = await call('tryGuardrails', {}, 'root')
     const textsOf = (name: string) => completions![name]!.map(({ text }) => text)
-    expect(textsOf('')).toEqual(expect.arrayContaining(['id', 'message', 'condition_stakes', 'field', 'within_days']))
+    expect(textsOf('')).toEqual(expect.arrayContaining(['id', 'message', 'condition_stakes']))
     expect(textsOf('field')).toEqual(expect.arrayContaining(['stakes', 'context.tool', 'precedents.failed']))
     expect(textsOf('stakes')).toEqual(['low', 'medium', 'high', 'critical'])
     expect(textsOf('type')).toContain('semantic')
+    expect(textsOf('conditions')).toEqual(expect.arrayContaining(['type', 'field', 'within_days']))
     expect(textsOf('operator')).toContain('not_in')
     expect([textsOf('category'), textsOf('agent_id'), textsOf('context.tool')]).toEqual([
       ['migration'],

@@ -2,6 +2,7 @@
 import type { Mark } from './mark.ts'
 
 export const csv = 'Download CSV'
+export const copied = 'Copied.'
 
 export const frame = {
   skip: 'Skip to content',

@@ -120,9 +120,12 @@ export const workbench = {
     condition_confidence: "< 0.7"
     message: High stakes need a confidence of 0.7`,
   title: 'Workbench',
-  lead: 'Paste a draft of rules. It is judged over the checks of the last week and over decisions whose outcome is known; nothing is put in force.',
+  lead: 'Write or paste a draft of rules. It is tried as you type, over the checks of the last week and over decisions whose outcome is known; nothing is put in force.',
   rules: 'Rules as YAML',
-  tryIt: 'Try the draft',
+  keys: 'Ctrl-Space shows what fits, arrow keys choose, Enter takes it, Escape closes.',
+  offers: (count: number) => counted(count, 'suggestion'),
+  suggestions: 'Suggestions',
+  trying: 'Trying …',
   example: 'Take an example',
   wrong: (line: number, message: string) => `Line ${line}: ${message}`,
   applies: (condition: string) => `applies when ${condition}`,
@@ -160,7 +163,9 @@ export const workbench = {
     `On ${counted(count, 'decision')} a rule depends on what is no longer known; it counts as not fired there.`,
   next: 'In shadow mode it stops nothing, and what it would have stopped is shown below.',
   put: 'Put in shadow mode',
-  needsAdmin: 'To put it there your agent needs the scope admin.',
+  needsCurate:
+    'To put it there takes the scope curate or admin: the role lead has it. The link leads there with this draft.',
+  copyLink: 'Copy the link',
   file: 'shadow.yaml',
   done: (rules: string, file: string) => `Now in shadow mode: ${rules} (${file}).`,
   readOnly:

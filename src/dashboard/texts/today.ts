@@ -62,7 +62,6 @@ export const today = {
   shown: (count: number) => (count === 0 ? 'not shown to an agent yet' : `shown to an agent ${whole(count)}×`),
   start: 'Three steps to begin',
   copy: 'Copy',
-  copied: 'Copied.',
   steps: [
     ['Connect the agents on this machine.', 'cstp init'],
     ['Import what the history of your repository has decided already.', 'cstp import git .'],

@@ -10,12 +10,12 @@ import { Badge, figures, Panel, Table } from '../../ui.tsx'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { Trail } from './trail.tsx'
 import { TryOut } from './try-out.tsx'
-import { Shadow, Workbench } from './workbench.tsx'
+import { Workbench } from './workbench.tsx'
 
 const t = texts.guardrails
 
 export function Guardrails() {
-  const { may, seesAll, session } = useView()
+  const { may, drafts, session } = useView()
   const admin = may('admin')
   const [period, periodChoice] = usePeriod<Period>('period', texts.recent)
   const loaded = useCall(`rules ${period}`, async (signal) => {
@@ -37,7 +37,7 @@ export function Guardrails() {
   }
   return (
     <div class="panels">
-      {seesAll && <Workbench />}
+      {drafts && <Workbench />}
       <Panel title={t.rulesInForce} wide>
         <div class="bar">{periodChoice}</div>
         {said}
@@ -100,7 +100,6 @@ export function Guardrails() {
           )}
         </Show>
       </Panel>
-      {seesAll && <Shadow />}
       <TryOut />
       <Trail />
     </div>

@@ -1,6 +1,7 @@
 /** The last step of the workbench: the tested draft becomes rules in shadow mode, or a file if the service may not write. */
 import type { ShadowGuardrailsResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
+import { Copy } from '../../copy.tsx'
 import { saveFile } from '../../csv.tsx'
 import { Act, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
@@ -10,9 +11,9 @@ import { texts } from '../../texts.ts'
 
 const t = texts.workbench
 
-/** @param rules the draft as tested */
-export function PutInShadow({ rules }: { rules: string }) {
-  const isAdmin = useView().may('admin')
+/** @param rules the draft as tested @param behind whether another draft is typed meanwhile */
+export function PutInShadow({ rules, behind }: { rules: string; behind: boolean }) {
+  const mayPut = useView().drafts === 'shadow'
   const { result, error, busy, run } = useJob<ShadowGuardrailsResult>()
   const [said, say] = useResult()
   const put = () =>
@@ -35,10 +36,15 @@ export function PutInShadow({ rules }: { rules: string }) {
         </p>
       ))}
       {error !== null && <Failure error={error} />}
-      {!isAdmin && <p class="quiet">{t.needsAdmin}</p>}
-      {isAdmin && !result?.success && (
+      {!mayPut && (
+        <p class="actions">
+          <span class="quiet">{t.needsCurate}</span>
+          <Copy text={location.href}>{t.copyLink}</Copy>
+        </p>
+      )}
+      {mayPut && !result?.success && (
         <p>
-          <Act busy={busy} main onClick={put}>
+          <Act busy={busy || behind} main onClick={put}>
             {t.put}
           </Act>
         </p>

@@ -1,13 +1,15 @@
 /** The workbench for rules that are not in force yet: a draft run over last week's checks and known outcomes, and findings of rules in shadow mode. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TryGuardrailsResult } from '../../../../sdk/client.ts'
-import { Failure, Show, useCall, useJob } from '../../call.tsx'
+import { Failure, Show, useCall } from '../../call.tsx'
+import { Combobox } from '../../combobox.tsx'
 import { percent, whole } from '../../figures.ts'
-import { Act, Field, Form } from '../../form.tsx'
 import { goWith, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
+import { Labelled } from '../write/fields.tsx'
+import { type Completions, type Offer, offersAt } from './completion.ts'
 import { PutInShadow } from './put-in-shadow.tsx'
 
 const t = texts.workbench
@@ -84,89 +86,155 @@ function sentence({ stopped: actions, agents }: Replay, { all, stopped }: Backte
 
 /** A longer draft is not put into the address, which servers and browsers limit. */
 const longestInAddress = 6_000
+/** A draft is tried once nothing was typed for so long. */
+const waits_ms = 400
+const problemsId = 'draft-problems'
 
-export function Workbench() {
-  const field = useRef<HTMLTextAreaElement>(null)
-  const { place } = useView()
-  const { result, error, busy, run } = useJob<TryGuardrailsResult & { tried: string }>()
-  const attempt = (rules: string) => run(async () => ({ ...(await service.tryGuardrails({ rules })), tried: rules }))
-  const draft = place.query.get('draft')
-  // The draft of a link, or of a page that has written it, is tried at once.
-  useEffect(() => {
-    if (draft) attempt(draft)
-  }, [draft])
-  const submit = (rules: string) => {
-    if (rules === draft || encodeURIComponent(rules).length > longestInAddress) attempt(rules)
-    else goWith(place, { draft: rules })
+/** The lines of a field, marked where a problem is. */
+const marked = (lines: readonly number[]) => ({
+  backgroundImage: lines.map(() => 'linear-gradient(var(--warn-ground) 0 0)').join(),
+  backgroundPosition: lines.map((line) => `0 calc(0.4rem + ${line - 1} * 1lh)`).join(),
+})
+
+/** The draft that is typed, with what fits at its end of typing. */
+function Editor({
+  value,
+  known,
+  problems,
+  type,
+}: {
+  value: string
+  known: Completions
+  problems: readonly { line: number; message: string }[]
+  type: (draft: string) => void
+}) {
+  const [offers, setOffers] = useState<Offer[]>([])
+  const place = useRef<HTMLDivElement>(null)
+  const box = () => place.current!.querySelector('textarea')!
+  const look = (all = false) => setOffers(offersAt(box().value, box().selectionStart, known, all))
+  const take = ({ from, insert }: Offer) => {
+    const end = box().selectionStart
+    box().setRangeText(insert, from, end, 'end')
+    // What is compared with is typed before the closing quote.
+    if (insert.endsWith('"')) box().selectionEnd = from + insert.length - 1
+    type(box().value)
+    look()
+    box().focus()
   }
   return (
-    <Panel title={t.title} lead={t.lead} at="workbench" wide>
-      <Form submit={(read) => submit(read('rules'))}>
-        <Field label={t.rules}>
-          <textarea
-            ref={field}
-            name="rules"
+    <div ref={place}>
+      <Labelled label={t.rules} hint={t.keys}>
+        {(control) => (
+          <Combobox
+            {...control}
+            label={t.suggestions}
             rows={9}
             class="code"
+            wrap="off"
             spellcheck={false}
-            required
             maxLength={100_000}
             placeholder={t.draft}
-            defaultValue={draft ?? ''}
-          />
-        </Field>
-        <p class="actions">
-          <Act busy={busy} main>
-            {t.tryIt}
-          </Act>
-          <button
-            type="button"
-            onClick={() => {
-              if (field.current) field.current.value = t.draft
+            aria-describedby={`${control['aria-describedby']} ${problemsId}`}
+            aria-invalid={problems.length > 0}
+            style={marked(problems.map(({ line }) => line))}
+            value={value}
+            type={(draft) => {
+              type(draft)
+              look()
             }}
+            onBlur={() => setOffers([])}
+            onClick={() => setOffers([])}
+            show={(open) => (open ? look(true) : setOffers([]))}
+            entries={offers}
+            pick={take}
           >
-            {t.example}
-          </button>
-        </p>
-      </Form>
-      {error !== null && <Failure error={error} />}
-      {result?.errors.map(({ line, column, message }) => (
-        <p class="notice bad" role="alert" key={`${line} ${column} ${message}`}>
-          {t.wrong(line, message)}
-        </p>
-      ))}
-      {result?.findings.map(({ line, message }) => (
-        <p class="notice warn" key={`${line} ${message}`}>
-          {t.wrong(line, message)}
-        </p>
-      ))}
-      {result?.replay && result.backtest && (
-        <>
-          <p class="lead">{sentence(result.replay, result.backtest)}</p>
-          <List of={result.rules}>
-            {({ id, action, applies }) => (
+            {({ text, about }) => (
               <>
-                <Badge of={action} /> <code>{id}</code> {t.applies(applies)}
+                <code>{text}</code> <span class="quiet">{about}</span>
               </>
             )}
-          </List>
-          <h3>{t.replay}</h3>
-          <Changes of={result.replay} />
-          <h3>{t.backtest}</h3>
-          <Outcomes of={result.backtest} />
-          <PutInShadow key={result.tried} rules={result.tried} />
-        </>
-      )}
-    </Panel>
+          </Combobox>
+        )}
+      </Labelled>
+      <p class="unseen" role="status">
+        {offers.length > 0 && t.offers(offers.length)}
+      </p>
+      <div id={problemsId} role="status">
+        {problems.map(({ line, message }) => (
+          <p class="notice warn" key={`${line} ${message}`}>
+            {t.wrong(line, message)}
+          </p>
+        ))}
+      </div>
+    </div>
   )
 }
 
-/** What the rules in shadow mode would have stopped in the last week. */
-export function Shadow() {
-  const loaded = useCall('shadow', (signal) => service.tryGuardrails({}, { signal }))
+export function Workbench() {
+  const { place } = useView()
+  const asked = place.query.get('draft') ?? ''
+  const [typed, setTyped] = useState(asked)
+  const [draft, setDraft] = useState(asked)
+  useEffect(() => {
+    // The draft of a link to this page, while it is shown.
+    if (asked === '' || asked === draft) return
+    setTyped(asked)
+    setDraft(asked)
+  }, [asked])
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (typed === draft) return
+      setDraft(typed)
+      goWith(place, { draft: encodeURIComponent(typed).length > longestInAddress ? null : typed }, true)
+    }, waits_ms)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const known = useCall('shadow', (signal) => service.tryGuardrails({}, { signal }))
+  const last = useRef<(TryGuardrailsResult & { tried: string }) | null>(null)
+  const loaded = useCall(`draft ${draft}`, async (signal) => {
+    // The past of a draft that was tried is not looked at again with each update of the page.
+    if (draft.trim() === '' || last.current?.tried === draft) return draft.trim() === '' ? null : last.current
+    last.current = { ...(await service.tryGuardrails({ rules: draft }, { signal })), tried: draft }
+    return last.current
+  })
+  const result = loaded.data
   return (
-    <Panel title={t.shadow} lead={t.shadowLead} wide>
-      <Show of={loaded}>{({ shadow }) => (shadow ? <Outcomes of={shadow} /> : <Empty>{t.noShadow}</Empty>)}</Show>
-    </Panel>
+    <>
+      <Panel title={t.title} lead={t.lead} at="workbench">
+        <Editor
+          value={typed}
+          type={setTyped}
+          known={known.data?.completions ?? {}}
+          problems={[...(result?.errors ?? []), ...(result?.findings ?? [])]}
+        />
+        <p class="actions">
+          <button type="button" onClick={() => setTyped(t.draft)}>
+            {t.example}
+          </button>
+          {(loaded.busy || typed !== draft) && <span class="quiet">{t.trying}</span>}
+        </p>
+        {loaded.error !== null && <Failure error={loaded.error} again={loaded.again} />}
+        {result?.replay && result.backtest && (
+          <>
+            <p class="lead">{sentence(result.replay, result.backtest)}</p>
+            <PutInShadow key={result.tried} rules={result.tried} behind={result.tried !== typed} />
+            <List of={result.rules}>
+              {({ id, action, applies }) => (
+                <>
+                  <Badge of={action} /> <code>{id}</code> {t.applies(applies)}
+                </>
+              )}
+            </List>
+            <h3>{t.replay}</h3>
+            <Changes of={result.replay} />
+            <h3>{t.backtest}</h3>
+            <Outcomes of={result.backtest} />
+          </>
+        )}
+      </Panel>
+      <Panel title={t.shadow} lead={t.shadowLead}>
+        <Show of={known}>{({ shadow }) => (shadow ? <Outcomes of={shadow} /> : <Empty>{t.noShadow}</Empty>)}</Show>
+      </Panel>
+    </>
   )
 }

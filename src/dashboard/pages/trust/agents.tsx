@@ -54,7 +54,7 @@ function Dots({ cell }: { cell: Cell }) {
 }
 
 export function Agents({ cells }: { cells: readonly Cell[] }) {
-  const { place, seesAll } = useView()
+  const { place, drafts } = useView()
   const asked = place.query.get('alone') ?? '70'
   const threshold = Number(asked) / 100
   const of = (agent: string, stakes: string | null) =>
@@ -102,7 +102,7 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
                 )
               }),
               <>
-                {from && seesAll && (
+                {from && drafts && (
                   <p>
                     <To path="/policy" query={{ draft: t.rule(agent, from) }}>
                       {t.ask(from)}

@@ -25,11 +25,8 @@ const keys = (entries: Record<string, object>): Completion[] =>
 const conditionKeys = Condition.options.flatMap(({ entries }) => keys(entries as Record<string, object>))
 
 const fixed: Record<string, Completion[]> = {
-  '': [
-    ...keys(Rule.entries),
-    ...described(actionFields, 'condition_'),
-    ...new Map(conditionKeys.map((one) => [one.text, one])).values(),
-  ],
+  '': [...keys(Rule.entries), ...described(actionFields, 'condition_')],
+  conditions: [...new Map(conditionKeys.map((one) => [one.text, one])).values()],
   field: described({ ...actionFields, ...factFields, 'context.tool': { about: 'Name of the tool that is called.' } }),
   operator: values(operators),
   action: values(ruleActions),
