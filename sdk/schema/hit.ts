@@ -42,3 +42,16 @@ export const QueryHit = v.object({
 })
 /** A precedent, as a search finds it. */
 export type QueryHit = v.InferOutput<typeof QueryHit>
+
+/** Decisions that other workspaces have published, with their origin. */
+export const PublishedHits = v.pipe(
+  v.array(
+    v.object({
+      workspace: v.pipe(v.nullable(v.string()), d('Workspace that published it; null for the default one.')),
+      ...QueryHit.entries,
+    }),
+  ),
+  d(
+    'Decisions that other workspaces have published and that fit, best first; absent if there are none. No figure counts them, and nobody but their workspace can read more of them.',
+  ),
+)

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { fraction, nonEmptyText } from '../../sdk/schema/decision.ts'
-import { QueryHit } from '../../sdk/schema/hit.ts'
+import { PublishedHits, QueryHit } from '../../sdk/schema/hit.ts'
 import { Filters, readParams, shortened, ToolFilters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { parseRecord } from '../../sdk/storage/decisions.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
@@ -64,12 +64,8 @@ async function find(
     offset,
     limit,
   }
-  const publishers = past || offset > 0 ? [] : ((await call.publishers?.()) ?? [])
   const [{ hits, total, precedent, no_precedent, precedents, corrections, degraded, index }, published] =
-    await Promise.all([
-      search(tools, input),
-      publishers.length === 0 ? [] : searchPublished({ publishers, signal: call.signal, log: call.log }, input),
-    ])
+    await Promise.all([search(tools, input), past || offset > 0 ? [] : searchPublished(call, input)])
   noteInput(call, names, queryInput(query, hits))
   if (past)
     await limitSearch(
@@ -111,19 +107,7 @@ export const queryDecisions = defineMethod({
   params,
   result: v.object({
     decisions: v.array(QueryHit),
-    published: v.pipe(
-      v.optional(
-        v.array(
-          v.object({
-            workspace: v.pipe(v.nullable(v.string()), d('Workspace that published it; null for the default one.')),
-            ...QueryHit.entries,
-          }),
-        ),
-      ),
-      d(
-        'Decisions that other workspaces have published and that fit, best first, at most `limit`; only on the first page. No figure counts them, and no method but this one finds them.',
-      ),
-    ),
+    published: v.optional(PublishedHits),
     total: v.pipe(
       v.number(),
       d(

@@ -11,6 +11,7 @@ export const emptyContext: ForModel = {
   now_ms: testStart,
   agent_profile: null,
   precedents: [],
+  published: [],
   in_force: [],
   failures: [],
   latest: [],

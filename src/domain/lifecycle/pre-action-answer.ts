@@ -1,14 +1,14 @@
 /** The answer of preAction, from what its checks found and what was recorded. */
 import * as v from 'valibot'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
-import { QueryHit } from '../../../sdk/schema/hit.ts'
+import { PublishedHits, QueryHit } from '../../../sdk/schema/hit.ts'
 import { type ActionParams, PresentVerdict, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { wordingOf } from '../learn/memory/clusters.ts'
-import { hitsOf, type Shown } from '../learn/memory/precedents.ts'
+import { hitsOf, type PublishedShown, type Shown } from '../learn/memory/precedents.ts'
 import { CalibrationContext } from '../learn/memory/profile.ts'
 import { generalWarnings, shownVerdict, warning } from '../policy/judge/request.ts'
 import type { CompiledRule } from '../policy/rules/compiled.ts'
@@ -28,6 +28,7 @@ export const PreActionResult = v.object({
     v.array(QueryHit),
     d('Precedents, best first, and at most two that may not fit (`weak`).'),
   ),
+  published: v.optional(PublishedHits),
   ...searchEntries,
   index: v.pipe(v.nullable(IndexState), d('How much of the corpus was searched; null if the search failed.')),
   guardrail_results: v.pipe(
@@ -74,6 +75,7 @@ export interface Check extends Omit<Evaluation, 'record_id'> {
 /** What was searched, and what of it is shown. */
 export interface Found extends SearchResult {
   shown: Shown[]
+  published: PublishedShown[]
 }
 
 /** What the checks found. Each fails independently; null means unavailable. */

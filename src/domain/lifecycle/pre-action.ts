@@ -7,13 +7,14 @@ import { ActionParams, type Violation } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
 import { failureLevel } from '../../core/log.ts'
-import { precedentsOf } from '../learn/memory/precedents.ts'
+import { precedentsOf, publishedOf, publishedPrecedents } from '../learn/memory/precedents.ts'
 import { calibrationContext } from '../learn/memory/profile.ts'
 import { GrantsUsed, prepareJudgement } from '../policy/judge/judge.ts'
 import { toAction } from '../policy/judge/request.ts'
 import { namesOf, projectOf } from '../policy/rules/action.ts'
 import { inScope } from '../policy/rules/compiled.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../record/deliberation/inputs.ts'
+import type { PublishedTools } from '../search/published.ts'
 import { precedents } from '../search/search.ts'
 import {
   answerOf,
@@ -56,17 +57,28 @@ export const PreActionParams = v.object({
 })
 export type PreActionParams = v.InferOutput<typeof PreActionParams>
 
-interface PreActionCall extends RecordCall {
+interface PreActionCall extends RecordCall, PublishedTools {
   tracker: RecordCall['tracker'] & TrackedCall['tracker']
 }
 
 /** Runs all checks, and records the action if they allow it and the caller asks for it. */
 export async function preAction(call: PreActionCall, params: PreActionParams): Promise<PreActionResult> {
+  const { answer, found } = await checkAndRecord(call, params)
+  // Beside the answer that is kept for a repetition: what other workspaces publish is theirs to erase.
+  return { ...answer, ...publishedOf(found?.published ?? []) }
+}
+
+type Answered = { answer: PreActionResult; found: Found | null }
+
+async function checkAndRecord(call: PreActionCall, params: PreActionParams): Promise<Answered> {
   const start = call.elapsed()
   const given = united(params)
   if (given.options.auto_record) recordParams(given)
   const duration_ms = () => Math.round(call.elapsed() - start)
-  if (!given.options.auto_record) return answerOf(given, await runChecks(call, given), null, [], duration_ms())
+  if (!given.options.auto_record) {
+    const checked = await runChecks(call, given)
+    return { answer: answerOf(given, checked, null, [], duration_ms()), found: checked.found }
+  }
   let checks: Checks = { verdict: notEvaluated, useGrants: async () => {}, found: null, calibration: null }
   const answer = (record: RecordResult | null, blocked: readonly Violation[] = []) =>
     answerOf(allowedOf(given, checks.verdict), checks, record, blocked, duration_ms())
@@ -86,16 +98,16 @@ export async function preAction(call: PreActionCall, params: PreActionParams): P
       return async (tx) => answer(await commit(tx))
     })
     // The action was recorded before; whether it is allowed now is checked separately.
-    return result.replayed
-      ? { ...result, present: presentOf((await checkAction(call, given, 'dry_run')).verdict) }
-      : result
+    if (!result.replayed) return { answer: result, found: checks.found }
+    const present = presentOf((await checkAction(call, given, 'dry_run')).verdict)
+    return { answer: { ...result, present }, found: null }
   } catch (error) {
     // A concurrent call has consumed the same grant, so this one needs its own.
-    if (error instanceof GrantsUsed) return preAction(call, params)
+    if (error instanceof GrantsUsed) return checkAndRecord(call, params)
     if (!(error instanceof RecordBlocked)) throw error
     const { verdict, approval, violations } = error.evaluation
     checks = { ...checks, verdict: { ...checks.verdict, verdict, approval: approval ?? checks.verdict.approval } }
-    return answer(null, violations)
+    return { answer: answer(null, violations), found: checks.found }
   }
 }
 
@@ -174,8 +186,11 @@ async function runChecks(call: PreActionCall, given: PreActionParams): Promise<C
 }
 
 async function findPrecedents(call: PreActionCall, description: string, limit: number): Promise<Found> {
-  const found = await precedents(call, description, limit)
-  return { ...found, shown: await precedentsOf(call.store.decisions, found) }
+  const [found, published] = await Promise.all([
+    precedents(call, description, limit),
+    publishedPrecedents(call, description, limit),
+  ])
+  return { ...found, published, shown: await precedentsOf(call.store.decisions, found) }
 }
 
 /** The result of a check; a failure is logged and gives null, which the answer shows. */

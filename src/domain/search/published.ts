@@ -3,6 +3,7 @@ import { type Stakes, stakesValues } from '../../../sdk/schema/decision.ts'
 import type { DecisionFilter } from '../../../sdk/storage/store.ts'
 import { failureLevel, type Log } from '../../core/log.ts'
 import type { Hit } from '../record/decision/hits.ts'
+import type { PrecedentState } from './precedent.ts'
 import { type SearchInput, type SearchTools, search } from './search.ts'
 
 /** What a workspace publishes: decisions that match every part that is set. */
@@ -43,17 +44,27 @@ function both(given: DecisionFilter, published: DecisionFilter): DecisionFilter 
   return differs || stakes?.length === 0 ? null : { ...given, ...published, ...(stakes && { stakes }) }
 }
 
+/** What a search of published decisions needs. */
+export interface PublishedTools {
+  /** Other workspaces that publish decisions; only in a server. */
+  publishers?(): Promise<readonly Publisher[]>
+  signal: AbortSignal
+  log: Log
+}
+
 export interface PublishedHit extends Hit {
   workspace: Publisher['workspace']
+  /** How well it fits. */
+  state: Exclude<PrecedentState, 'none'>
 }
 
 /** The published decisions that fit the question, best first, at most `limit`. A workspace that can't be searched now is left out, and logged. */
 export async function searchPublished(
-  { publishers, signal, log }: { publishers: readonly Publisher[]; signal: AbortSignal; log: Log },
+  { publishers, signal, log }: PublishedTools,
   input: SearchInput,
 ): Promise<PublishedHit[]> {
   const found = await Promise.all(
-    publishers.map(async ({ workspace, filters, use }) => {
+    ((await publishers?.()) ?? []).map(async ({ workspace, filters, use }) => {
       const wanted = filters.flatMap((one) => both(input.filter, one) ?? [])
       try {
         if (wanted.length === 0) return []
@@ -61,7 +72,10 @@ export async function searchPublished(
           Promise.all(wanted.map((filter) => search({ ...tools, signal }, { ...input, filter }))),
         )
         return answers.flatMap(({ hits, states }) =>
-          hits.flatMap((hit, at) => (states[at] === 'none' ? [] : [{ ...hit, workspace }])),
+          hits.flatMap((hit, at) => {
+            const state = states[at] ?? 'none'
+            return state === 'none' ? [] : [{ ...hit, workspace, state }]
+          }),
         )
       } catch (error) {
         log(failureLevel(error, { signal }), 'published decisions could not be searched', {

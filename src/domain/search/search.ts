@@ -275,14 +275,13 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   }
 }
 
-/** Precedents of a plan or a task, by meaning and by keyword. */
-export const precedents = (
-  tools: SearchTools,
-  query: string,
-  limit: number,
-  filter: SearchInput['filter'] = {},
-): Promise<SearchResult> =>
-  search(tools, { query, mode: 'hybrid', side: 'both', weight: 0.7, filter, offset: 0, limit })
+/** The search for precedents of a plan or a task, by meaning and by keyword. */
+export const precedentInput = (query: string, limit: number, filter: SearchInput['filter'] = {}): SearchInput => ({
+  ...{ query, mode: 'hybrid', side: 'both', weight: 0.7, filter, offset: 0, limit },
+})
+
+export const precedents = (tools: SearchTools, ...given: Parameters<typeof precedentInput>): Promise<SearchResult> =>
+  search(tools, precedentInput(...given))
 
 /** Precedents of a project; those of others only if it has none that fits. */
 export async function precedentsFor(

@@ -163,6 +163,48 @@ test('a workspace finds what another one has published, with its origin, and not
   expect(await found('green', { query: 'zebra crossing', retrieval_mode: 'keyword' })).toEqual(new Set())
   for (const params of [{ offset: 1 }, { as_of: new Date().toISOString() }])
     expect(await asked('green', params)).not.toHaveProperty('published')
+  // An agent is shown them before it acts and when it starts a task, in every form; in the answer that is kept for a repetition they are not.
+  const action = { description: 'Use Redis', category: 'architecture', confidence: 0.8 }
+  const origins = ({ published = [] }: { published?: { workspace: string | null; id: string }[] }) =>
+    new Set(published.map(({ workspace, id }) => `${workspace} ${id}`))
+  const everybody = new Set([`red ${red}`, `blue ${blue}`, `null ${base}`])
+  const acting = { action, options: { auto_record: false } }
+  const checked = await company.rpc('green', 'bob', 'preAction', acting)
+  expect(origins(checked.result as Answer)).toEqual(everybody)
+  const keyed = { action, idempotency_key: 'once' }
+  const once = (await company.rpc('blue', 'alice', 'preAction', keyed)).result as Answer
+  expect(origins(once)).toEqual(new Set([`red ${red}`, `null ${base}`]))
+  const repeated = (await company.rpc('blue', 'alice', 'preAction', keyed)).result
+  expect(repeated).toMatchObject({ replayed: true })
+  expect(repeated).not.toHaveProperty('published')
+  const task = { task_description: 'Use Redis' }
+  const context = (await company.rpc('green', 'bob', 'getSessionContext', task)).result
+  expect(context).toMatchObject({ agent_profile: { total_decisions: 0 }, relevant_decisions: [{ id: green }] })
+  expect(origins(context as Answer)).toEqual(everybody)
+  const markdown = { ...task, format: 'markdown' }
+  const prompt = { hook_event_name: 'UserPromptSubmit', session_id: 's', prompt: 'Use Redis', cwd: '/tmp' }
+  const hooked = await company.as('green', 'bob', '/hooks/claude-code', {
+    ...{ method: 'POST', headers: head, body: JSON.stringify(prompt) },
+  })
+  for (const text of [
+    JSON.stringify((await company.rpc('green', 'bob', 'getSessionContext', markdown)).result),
+    await hooked.text(),
+  ]) {
+    for (const [id, origin] of Object.entries({
+      [red]: 'the workspace red',
+      [blue]: 'the workspace blue',
+      [base]: 'the default workspace',
+    }))
+      expect(text).toContain(`\`${id}\`; published by ${origin}`)
+    expect(text.match(/published by/g)).toHaveLength(3)
+  }
+  // What was replaced is no precedent of others.
+  const record_id = await record('red', {})
+  const link = { source_id: record_id, target_id: red, edge_type: 'supersedes' }
+  expect((await company.rpc('red', 'alice', 'linkDecisions', link)).result).toMatchObject({ success: true })
+  const after = (await company.rpc('green', 'bob', 'preAction', acting)).result as Answer
+  expect(origins(after)).toEqual(new Set([`red ${record_id}`, `blue ${blue}`, `null ${base}`]))
+
   // They are in no figure, and by its id nobody else has one.
   expect(await asked('green')).toMatchObject({ decisions: [{ id: green }], total: 1 })
   expect((await company.rpc('green', 'bob', 'getStats', {})).result).toMatchObject({ total: 1 })

@@ -2,7 +2,7 @@
 import type { QueryHit } from '../../../../sdk/schema/hit.ts'
 import { plainText, quoted, quotedName, shorten } from '../../../core/quote.ts'
 import { dayMs } from '../../../core/time.ts'
-import { isFailure, type Shown } from './precedents.ts'
+import { isFailure, type PublishedShown, type Shown } from './precedents.ts'
 
 /** Most replaced decisions of a line. */
 const maxReplaced = 2
@@ -57,4 +57,10 @@ export function precedentLine(shown: Shown, now_ms: number, most: number, more =
   const by = `${quotedName(hit.recorded_by)}, ${ago(hit.date, now_ms)}${settledIn(hit)}`
   const instructs = hit.instruction_like || replaced.some((one) => one.hit.instruction_like)
   return `- ${weak ? 'May not fit: ' : ''}${quoted(decision, most)} ${outcomeOf(hit)}${whyOf(hit, most)} (${by}) \`${hit.id}\`${before.join('')}${after}${more}${instructs ? warning : ''}`
+}
+
+/** The same for one that another workspace has published, with its origin. */
+export function publishedLine(shown: PublishedShown, now_ms: number, most: number): string {
+  const origin = shown.workspace === null ? 'the default workspace' : `the workspace ${quotedName(shown.workspace)}`
+  return precedentLine(shown, now_ms, most, `; published by ${origin}`)
 }

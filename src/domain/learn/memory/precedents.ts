@@ -1,10 +1,12 @@
 /** What of a search a model is shown: the precedents, each with its successor in its place. Every answer that a model reads takes them from here. */
-import type { QueryHit } from '../../../../sdk/schema/hit.ts'
+import type * as v from 'valibot'
+import type { PublishedHits, QueryHit } from '../../../../sdk/schema/hit.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import type { DecisionReader } from '../../../../sdk/storage/store.ts'
 import { isUnadopted } from '../../record/decision/decision.ts'
 import { type Hit, hitOf } from '../../record/decision/hits.ts'
-import type { SearchResult } from '../../search/search.ts'
+import { type PublishedTools, searchPublished } from '../../search/published.ts'
+import { precedentInput, type SearchResult } from '../../search/search.ts'
 
 /** A decision that a model is shown. */
 export interface Shown {
@@ -106,3 +108,28 @@ export const hitsOf = (shown: readonly Shown[]): QueryHit[] =>
   shown.flatMap(({ hit, weak, replaced }) =>
     [hit, ...replaced.map((one) => one.hit)].map((one) => (weak ? { ...one, weak } : one)),
   )
+
+/** A decision that another workspace has published. */
+export interface PublishedShown extends Shown {
+  /** Null for the default one. */
+  workspace: string | null
+}
+
+/**
+ * What other workspaces have published that is a precedent of a plan or a task, best first. What was replaced is left out: its successor
+ * may not be published.
+ */
+export async function publishedPrecedents(
+  tools: PublishedTools,
+  query: string,
+  limit: number,
+): Promise<PublishedShown[]> {
+  const found = await searchPublished(tools, precedentInput(query, limit))
+  return found
+    .filter((hit) => hit.state === 'found' && hit.superseded_by === null && !isUnadopted(parseRecord(hit.text)))
+    .map((hit) => ({ ...shownOf(hit), workspace: hit.workspace }))
+}
+
+/** The entry of an answer; none if there are none. */
+export const publishedOf = (shown: readonly PublishedShown[]): { published?: v.InferOutput<typeof PublishedHits> } =>
+  shown.length === 0 ? {} : { published: shown.map(({ workspace, hit }) => ({ workspace, ...hit })) }

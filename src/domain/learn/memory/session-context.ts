@@ -1,7 +1,7 @@
 /** What an agent should know when it starts a task. */
 
 import * as v from 'valibot'
-import { QueryHit } from '../../../../sdk/schema/hit.ts'
+import { PublishedHits, QueryHit } from '../../../../sdk/schema/hit.ts'
 import { Contradiction, ReadyAction, WisdomEntry } from '../../../../sdk/schema/memory.ts'
 import { BreakerState } from '../../../../sdk/schema/policy.ts'
 import { outcomeGroupsByCategory } from '../../../../sdk/storage/groups.ts'
@@ -11,15 +11,23 @@ import { scopesOf } from '../../policy/rules/compiled.ts'
 import { ruleInWords } from '../../policy/rules/describe.ts'
 import type { Policy } from '../../policy/rules/set.ts'
 import type { IndexSync } from '../../search/index-sync.ts'
+import type { PublishedTools } from '../../search/published.ts'
 import { indexState, precedents, type SearchTools, searchEntries } from '../../search/search.ts'
 import { aboutRule, type Bears, bearingOn, rulesFor, type ShownRule, textsOfRule } from './bearing.ts'
 import { wordsOf } from './clusters.ts'
 import { listContradictions } from './contradictions.ts'
 import { latestOf, projectView } from './in-force.ts'
-import { hitsOf, precedentsOf, type Shown } from './precedents.ts'
+import {
+  hitsOf,
+  type PublishedShown,
+  precedentsOf,
+  publishedOf,
+  publishedPrecedents,
+  type Shown,
+} from './precedents.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
 import { actionTypes, readyActions } from './ready.ts'
-import type { Wisdom, WisdomReader } from './wisdom.ts'
+import { confirmedPatterns, type Wisdom, type WisdomReader } from './wisdom.ts'
 
 const d = v.description
 
@@ -43,6 +51,7 @@ export const SessionContext = v.object({
       'Precedents for the task, and at most two that may not fit (`weak`). Without a task: the decisions of the project in force and its newest failures, else the latest decisions of the caller.',
     ),
   ),
+  published: v.optional(PublishedHits),
   ...searchEntries,
   active_guardrails: v.pipe(
     v.array(
@@ -89,17 +98,17 @@ export type SessionContext = v.InferOutput<typeof SessionContext>
 const minReviewed = 5
 /** A principle needs two decisions. */
 const minForPrinciple = 2
-const maxPatterns = 10
 /** Longest wait for the embedder: statements that are not compared by then are joined by their wording. */
 const maxWaitMs = 500
 const maxContradictions = 5
 
 /** What a model is shown of a session context. Lists have only what bears on the task, and decisions are ready to be shown. */
-export interface ForModel extends Omit<SessionContext, 'relevant_decisions' | 'active_guardrails'> {
+export interface ForModel extends Omit<SessionContext, 'relevant_decisions' | 'published' | 'active_guardrails'> {
   task: string | null
   project: string | null
   now_ms: number
   precedents: Shown[]
+  published: PublishedShown[]
   /** Without a task: the project's decisions, or the caller's latest if it has none. */
   in_force: Shown[]
   failures: Shown[]
@@ -107,7 +116,10 @@ export interface ForModel extends Omit<SessionContext, 'relevant_decisions' | 'a
   rules: ShownRule[]
 }
 
-type Relevant = Pick<ForModel, 'precedents' | 'in_force' | 'failures' | 'latest' | keyof typeof searchEntries>
+type Relevant = Pick<
+  ForModel,
+  'precedents' | 'published' | 'in_force' | 'failures' | 'latest' | keyof typeof searchEntries
+>
 
 /** Precedents of the task; without one, the project's decisions or the agent's latest. With a limit of 0, only the state of the index. */
 async function relevant(
@@ -115,12 +127,15 @@ async function relevant(
   { task, project }: Pick<ContextQuery, 'task' | 'project'>,
   limit: number,
 ): Promise<Relevant> {
-  const none = { precedents: [], in_force: [], failures: [], latest: [] }
+  const none = { precedents: [], published: [], in_force: [], failures: [], latest: [] }
   if (task !== null && limit > 0) {
-    const found = await precedents(call, task, limit)
+    const [found, published] = await Promise.all([
+      precedents(call, task, limit),
+      publishedPrecedents(call, task, limit),
+    ])
     const { precedent, no_precedent, degraded, index } = found
     const shown = await precedentsOf(call.store.decisions, found)
-    return { ...none, precedents: shown, precedent, no_precedent, degraded, index }
+    return { ...none, precedents: shown, published, precedent, no_precedent, degraded, index }
   }
   const index = await indexState(call.index)
   const state = { precedent: null, no_precedent: false, degraded: !index.complete, index }
@@ -133,7 +148,7 @@ async function relevant(
 }
 
 /** The parts of a call that are needed. */
-interface ContextCall extends SearchTools {
+interface ContextCall extends SearchTools, PublishedTools {
   store: Store
   index: IndexSync
   caller: { agent: string }
@@ -142,22 +157,6 @@ interface ContextCall extends SearchTools {
   yieldToEventLoop(): Promise<void>
   now(): number
 }
-
-const confirmedPatterns = ({ categories }: Wisdom): SessionContext['confirmed_patterns'] =>
-  categories
-    .flatMap(({ category, key_principles }) => key_principles.map((principle) => ({ category, ...principle })))
-    .filter(({ source }) => source === 'statement')
-    .sort((a, b) => b.confirmations - a.confirmations || (a.text < b.text ? -1 : 1))
-    .slice(0, maxPatterns)
-    .map(({ text, category, confirmations, failures, recorders, confirmed_by, example_ids }) => ({
-      pattern: text,
-      category,
-      count: confirmations,
-      failures,
-      recorders,
-      confirmed_by,
-      example_ids,
-    }))
 
 export interface ContextQuery {
   task: string | null
@@ -204,7 +203,7 @@ export async function sessionContext(
       when('breakers', () => showBreakers(store.keyed, breakers, call.now())),
       when('contradictions', () => listContradictions(store, maxContradictions)),
     ])
-  const { precedents: shown, in_force, failures, latest, ...state } = found
+  const { precedents: shown, published, in_force, failures, latest, ...state } = found
   const common = {
     agent_profile,
     ...state,
@@ -218,6 +217,7 @@ export async function sessionContext(
   const context = {
     ...common,
     relevant_decisions: hitsOf([...shown, ...in_force, ...failures, ...latest]),
+    ...publishedOf(published),
     active_guardrails: await when('guardrails', () =>
       rules.map(({ rule }) => ({
         id: rule.id,
@@ -248,6 +248,7 @@ export async function sessionContext(
       project,
       now_ms: call.now(),
       precedents: shown,
+      published,
       in_force,
       failures,
       latest,

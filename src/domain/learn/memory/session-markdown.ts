@@ -4,7 +4,7 @@ import { markdownText, plainText, quoted, quotedName, shorten } from '../../../c
 import { maxTokens } from '../../../core/tokens.ts'
 import { inPoints, partName } from '../calibration/advice.ts'
 import { wordsOf } from './clusters.ts'
-import { precedentLine } from './precedent-line.ts'
+import { precedentLine, publishedLine } from './precedent-line.ts'
 import { isFailure, type Shown } from './precedents.ts'
 import type { ForModel } from './session-context.ts'
 
@@ -135,6 +135,14 @@ const precedents = (context: ForModel, most: number): Section => ({
   ],
 })
 
+const published = ({ published: all, now_ms }: ForModel, most: number): Section => ({
+  title: 'Precedents of other workspaces',
+  lines: falling(
+    68,
+    all.map((one) => publishedLine(one, now_ms, most)),
+  ),
+})
+
 const inForce = ({ in_force, latest, project, now_ms }: ForModel, most: number): Section => ({
   title: latest.length > 0 ? 'Your latest decisions' : `Decisions of ${quotedName(project ?? '')} in force`,
   lines: falling(
@@ -229,6 +237,7 @@ const sectionsOf = (context: ForModel, most: number): Section[] =>
   [
     breakers(context),
     precedents(context, most),
+    published(context, most),
     inForce(context, most),
     failures(context, most),
     rules(context, most),

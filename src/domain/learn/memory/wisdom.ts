@@ -144,3 +144,23 @@ export function openWisdom(store: Store, phrases: Phrases): WisdomReader {
     },
   }
 }
+
+/** Most principles of a session context. */
+const maxPatterns = 10
+
+/** The principles in force in any category, as a session context lists them. */
+export const confirmedPatterns = ({ categories }: Wisdom) =>
+  categories
+    .flatMap(({ category, key_principles }) => key_principles.map((principle) => ({ category, ...principle })))
+    .filter(({ source }) => source === 'statement')
+    .sort((a, b) => b.confirmations - a.confirmations || (a.text < b.text ? -1 : 1))
+    .slice(0, maxPatterns)
+    .map(({ text, category, confirmations, failures, recorders, confirmed_by, example_ids }) => ({
+      pattern: text,
+      category,
+      count: confirmations,
+      failures,
+      recorders,
+      confirmed_by,
+      example_ids,
+    }))
