@@ -192,9 +192,14 @@ const kindOf = (value: unknown): string =>
 
 const refused = (issues: Issue[]): CstpError => invalidParams(issues.slice(0, maxIssues))
 
+const normalisers = new WeakMap<Schema, ReturnType<typeof normaliser>>()
+
 /** Compiles a method's parameter check: raw JSON in, declared values out. */
 export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.InferOutput<S> {
-  const normalise = normaliser(schema)
+  // Every workspace has the same methods.
+  const known = normalisers.get(schema)
+  const normalise = known === undefined ? normaliser(schema) : known
+  normalisers.set(schema, normalise)
   return (raw) => {
     if (!plainObject(raw)) {
       const [expected, received] = ['an object of named parameters', kindOf(raw)]

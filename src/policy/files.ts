@@ -14,9 +14,11 @@ import productionSafety from '../../guardrails/templates/production-safety.yaml'
 import secrets from '../../guardrails/templates/secrets.yaml' with { type: 'text' }
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { causeOf, type Log } from '../core/log.ts'
+import { remembered } from '../core/remembered.ts'
 import { type ControlRules, compileControls } from '../domain/ledger/evidence/controls.ts'
 import { parseControlFiles } from '../domain/ledger/evidence/rules.ts'
 import { readersOfRequest } from '../domain/policy/rules/fact-names.ts'
+import { parseRules } from '../domain/policy/rules/parse.ts'
 import {
   type Built,
   buildPolicy,
@@ -78,6 +80,10 @@ async function filesAt(place: string): Promise<PolicyFile[]> {
   return Promise.all(names.map(async (name) => ({ name, text: await readFile(name, 'utf8') })))
 }
 
+/** Files that are in force are read again whenever a workspace is opened. */
+const mostFiles = 128
+const parseFile = remembered(parseRules, mostFiles)
+
 /** The packs that are in force; none if left out. */
 export interface ReadPolicy extends Built {
   /** Directories without a rule file. */
@@ -122,6 +128,7 @@ export async function readPolicy(
         return { name, text: '' }
       }
     },
+    parseFile,
   )
   const errors = [...unreadable, ...built.errors]
   const untold = lists.hook_prompts === 'digest' ? readersOfRequest(built.set?.rules.map(({ rule }) => rule) ?? []) : []

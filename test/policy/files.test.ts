@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { remembered } from '../../src/core/remembered.ts'
 import { checkRules } from '../../src/policy/check.ts'
 import { openPolicy, PolicyError, readPolicy, shipped } from '../../src/policy/files.ts'
 import { testRules } from '../../src/policy/tables.ts'
@@ -45,6 +46,21 @@ describe('directories', () => {
     await put('controls/c.yaml', '[')
     await put('sub.yaml/inner.yaml', '[')
     expect(await idsOf(dir)).toEqual(['a', 'b'])
+  })
+
+  test('files that many workspaces read are parsed once, and again when they have changed', async () => {
+    await put('a.yaml', rule('a'))
+    const [one, two] = [(await readPolicy([dir])).set!.rules[0]!, (await readPolicy([dir])).set!.rules[0]!]
+    expect(one.rule).toBe(two.rule)
+    await put('a.yaml', `# changed\n${rule('a')}`)
+    expect((await readPolicy([dir])).set!.rules[0]!.rule).toMatchObject({ id: 'a', line: 2 })
+    const made: string[] = []
+    const twice = remembered((text: string) => {
+      made.push(text)
+      return [text]
+    }, 2)
+    expect([...'abacab'].map((text) => twice(text)[0])).toEqual([...'abacab'])
+    expect(made.join('')).toBe('abcb')
   })
 
   test('templates where they are named: beside the file, else the shipped ones', async () => {

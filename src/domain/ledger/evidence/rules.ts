@@ -4,6 +4,7 @@ import { nearest } from '../../../../sdk/nearest.ts'
 import { ControlCondition, ControlFile, ControlRule, tests } from '../../../../sdk/schema/control.ts'
 import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
 import { canonical } from '../../../core/canonical.ts'
+import { remembered } from '../../../core/remembered.ts'
 import { readChecked } from '../../policy/rules/explain.ts'
 import type { Path } from '../../policy/rules/positions.ts'
 
@@ -58,6 +59,10 @@ export function parseControls({ name, text }: RuleText): { set: ControlSet | nul
   return { set: { ...value, digest }, errors: [], at }
 }
 
+/** Files of control rules, which are read again whenever a workspace is opened. */
+const mostFiles = 32
+const parseFile = remembered((name: string, text: string) => parseControls({ name, text }), mostFiles)
+
 type Locate = (path: Path, message: string) => RuleProblem
 
 /** Reads the files as one body of rules: ids must be unique across all files, and a control must have one name. */
@@ -67,7 +72,7 @@ export function parseControlFiles(files: readonly RuleText[]): { sets: ControlSe
   const taken = new Map<string, string>()
   const controls = new Map<string, string>()
   for (const file of files) {
-    const { set, errors: found, at } = parseControls(file)
+    const { set, errors: found, at } = parseFile(file.name, file.text)
     errors.push(...found)
     if (!set) continue
     sets.push(set)

@@ -75,12 +75,14 @@ function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule
 
 /**
  * Builds a policy.
+ * @param parse reads the text of a file
  * @param readTemplate reads the template that `file` names; null if there is none
  * @returns the set, or everything that is wrong with the files; never a part of the rules
  */
 export async function buildPolicy(
   files: readonly PolicyFile[],
   readTemplate: (name: string, file: PolicyFile) => Promise<PolicyFile | null>,
+  parse = parseRules,
 ): Promise<Built> {
   const errors: RuleProblem[] = []
   const replaced: Replacement[] = []
@@ -105,7 +107,7 @@ export async function buildPolicy(
     const key = `${shipped} ${file.name}`
     if (loaded.has(key)) return
     loaded.add(key)
-    const parsed = parseRules(file.text, file.name)
+    const parsed = parse(file.text, file.name)
     errors.push(...parsed.errors)
     for (const rule of parsed.rules) {
       const { line, column } = rule
