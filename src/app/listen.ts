@@ -42,9 +42,10 @@ export function listen(options: ListenOptions): Listening {
     idleTimeout: idle_s,
     // The HTTP surface has its own limits and error responses; the runtime's limit is only a backstop.
     maxRequestBodySize: 4 * largest_body_bytes,
-    fetch(request) {
+    async fetch(request) {
       underWay++
-      const isCall = !healthPaths.test(request.url)
+      const isGet = request.method === 'GET'
+      const isCall = !isGet || !healthPaths.test(request.url)
       let lifted = false
       const address: Address = () => server.requestIP(request)?.address ?? ''
       const disableIdleTimeout = () => {
@@ -52,26 +53,15 @@ export function listen(options: ListenOptions): Listening {
         server.timeout(request, 0)
       }
       // The runtime counts handler time as idle time, unless the request had a body.
-      if (request.method === 'GET') disableIdleTimeout()
-      const end = () => {
-        underWay--
-        if (isCall) lastCall = performance.now()
-      }
-      const answered = (response: Response) => {
-        end()
+      if (isGet) disableIdleTimeout()
+      try {
+        const response = await handle(request, address, disableIdleTimeout)
         // A disabled timeout stays disabled for the connection, whose next request may never come.
         if (lifted && !isStream(response)) server.timeout(request, idle_s)
         return response
-      }
-      const failed = (error: unknown): never => {
-        end()
-        throw error
-      }
-      try {
-        const response = handle(request, address, disableIdleTimeout)
-        return response instanceof Promise ? response.then(answered, failed) : answered(response)
-      } catch (error) {
-        return failed(error)
+      } finally {
+        underWay--
+        if (isCall) lastCall = performance.now()
       }
     },
     error(error) {

@@ -191,23 +191,19 @@ export function createDispatch(
   return async (request) => {
     const start = performance.now()
     const { method, caller, request_id, traceparent } = request
-    const ended = (code: number) =>
-      observe({ method, agent: caller.agent, request_id, traceparent, code, duration_ms: performance.now() - start })
     let failure: ErrorName = 'internal_error'
+    let code = 0
     try {
-      let result: unknown
-      if (request.method === discover) result = await describeMethods(methods, request)
-      else {
-        const entry = find(request)
-        failure = entry.method.failure
-        result = await run(entry, request)
-      }
-      ended(0)
-      return result
+      if (method === discover) return await describeMethods(methods, request)
+      const entry = find(request)
+      failure = entry.method.failure
+      return await run(entry, request)
     } catch (error) {
       const mapped = mapError(error, failure, request, services)
-      ended(mapped.code)
+      code = mapped.code
       throw mapped
+    } finally {
+      observe({ method, agent: caller.agent, request_id, traceparent, code, duration_ms: performance.now() - start })
     }
   }
 }

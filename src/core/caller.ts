@@ -75,7 +75,9 @@ export const mcpHeader = 'cstp-mcp-client'
 /** The caller with the session and the MCP client that a request names; a name of another form is ignored. */
 export function inSession(caller: Caller, headers: Headers): Caller {
   const session = headers.get(sessionHeader)
-  const [, since_ms, client] = /^(\d{1,15}):([\w.-]{1,128})$/.exec(headers.get(mcpHeader) ?? '') ?? []
+  const mcp = headers.get(mcpHeader)
+  if (session === null && mcp === null) return caller
+  const [, since_ms, client] = /^(\d{1,15}):([\w.-]{1,128})$/.exec(mcp ?? '') ?? []
   return {
     ...caller,
     ...(session !== null && /^[\w.-]{1,128}$/.test(session) && { session }),
@@ -163,9 +165,9 @@ export type Authenticate = (header: string | null) => Caller | null
 /** Agents that are granted a scope or a role by name. */
 export type Grants = Partial<Record<Scope | Role, readonly string[]>>
 
-/** A token that an agent may call with: the SHA-256 of the agent's name and of the token. */
+/** A token that an agent may call with. */
 export interface Agent {
-  name: Buffer
+  /** SHA-256 of the token. */
   hash: Buffer
   caller: Caller
   /** Called when it was presented. */
@@ -197,7 +199,6 @@ export const vouches = (granted: readonly Scope[]): boolean =>
 /** The agents that may call, with the scopes that the settings give them. */
 export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}): Agent[] =>
   credentials.map((own) => ({
-    name: sha256(own.agent),
     hash: own.hash,
     caller: {
       agent: own.agent,
@@ -206,16 +207,16 @@ export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}
     },
   }))
 
-/** Finds name and token by their hashes, which nobody can choose, so that the time it takes reveals nothing about them. */
+/** Finds the token by its hash, which nobody can choose, so that the time it takes reveals nothing about tokens; then compares the name. */
 export function createAuthenticator(agents: Agents): Authenticate {
-  let [all, byHashes]: [readonly Agent[], Map<string, Agent>] = [[], new Map()]
-  const keyOf = (name: Buffer, token: Buffer) => name.toString('latin1') + token.toString('latin1')
+  let all: readonly Agent[] = []
+  let byHash = new Map<string, Agent[]>()
   return (header) => {
     const match = /^Bearer +([^: ][^:]*):(.+)$/i.exec(header ?? '')
     if (!match) return null
     const now = agents()
-    if (now !== all) [all, byHashes] = [now, new Map(now.toReversed().map((one) => [keyOf(one.name, one.hash), one]))]
-    const found = byHashes.get(keyOf(sha256(match[1]!), sha256(match[2]!)))
+    if (now !== all) [all, byHash] = [now, Map.groupBy(now, ({ hash }) => hash.toString('base64'))]
+    const found = byHash.get(hash('sha256', match[2]!, 'base64'))?.find(({ caller }) => caller.agent === match[1])
     found?.used?.()
     return found?.caller ?? null
   }

@@ -67,8 +67,8 @@ export function openSignatures(agents: Agents, now: () => number): Signatures {
       if (Math.abs(now() - Number(time)) > windowMs) return null
       const target = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3))
       const parts = ['cstp request', request.method, target, time, nonce, body_sha256]
-      const named = keyOf(nameIn(name))
-      const agent = agents().find((one) => one.name.equals(named) && isEqual(mac, macOf(one.hash, parts)))
+      const named = nameIn(name)
+      const agent = agents().find((one) => one.caller.agent === named && isEqual(mac, macOf(one.hash, parts)))
       if (agent === undefined || !isFirst(nonce, now())) return null
       agent.used?.()
       signed.set(request, { caller: agent.caller, key: agent.hash, nonce, body_sha256 })

@@ -106,7 +106,7 @@ export function openWorkspaces(options: SpacesOptions): Workspaces {
           throw error
         }
       }
-      return (...given) => (areUsed() ? chosen : main)(...given)
+      return (request, address, disableIdleTimeout) => (areUsed() ? chosen : main)(request, address, disableIdleTimeout)
     },
     has: (name) => name === defaultWorkspace || spaces.names().has(name),
     servicesOf: (name) => spaces.use(name, async ({ program }) => program.services),

@@ -58,32 +58,38 @@ export function admission(options: AdmitOptions): Admit {
   }
 
   function charge(caller: Caller, { surface }: Visited): Admitted | Promise<Admitted> {
-    const charged = (wait: number) => (wait > 0 ? refuse(surface, wait) : caller)
     const wait = requests.take(caller.agent, 1)
-    return typeof wait === 'number' ? charged(wait) : wait.then(charged)
+    if (wait === 0) return caller
+    return typeof wait === 'number'
+      ? refuse(surface, wait)
+      : wait.then((one) => (one > 0 ? refuse(surface, one) : caller))
   }
 
-  function admit(request: Request, address: Address, visited: Visited): Admitted | Promise<Admitted> {
+  async function inPerson(request: Request, visited: Visited): Promise<Admitted> {
+    const caller = await session!(request)
+    return caller ? charge(caller, visited) : plainError(401, 'unauthorized', 'There is no session: log in')
+  }
+
+  function admit(
+    request: Request,
+    address: Address,
+    visited: Visited,
+    takesSession = false,
+  ): Admitted | Promise<Admitted> {
     if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
-    const header = request.headers.get('authorization')
+    const { headers } = request
+    const header = headers.get('authorization')
+    if (header === null && takesSession && session && headers.has('cookie')) return inPerson(request, visited)
     const caller = authenticate(header) ?? signatures?.caller(request)
-    const admitted = (found: Caller) => charge(inSession(found, request.headers), visited)
-    if (caller) return admitted(caller)
+    if (caller) return charge(inSession(caller, headers), visited)
     const token = issuer ? jwtIn(header) : null
     if (token === null) return refused(request, address, visited)
     return issuer!
-      .verify(token, request.headers)
-      .then((found) => ('agent' in found ? admitted(found) : refused(request, address, visited, found)))
+      .verify(token, headers)
+      .then((found) =>
+        'agent' in found ? charge(inSession(found, headers), visited) : refused(request, address, visited, found),
+      )
   }
 
-  return {
-    admit,
-    admitPerson(request, address, visited) {
-      const { headers } = request
-      const cookie = !headers.has('authorization') && headers.has('cookie')
-      if (!session || !cookie || !ready()) return admit(request, address, visited)
-      const none = () => plainError(401, 'unauthorized', 'There is no session: log in')
-      return session(request).then((caller) => (caller ? charge(caller, visited) : none()))
-    },
-  }
+  return { admit, admitPerson: (request, address, visited) => admit(request, address, visited, true) }
 }

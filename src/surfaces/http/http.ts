@@ -53,6 +53,8 @@ const evidenceBodyBytes = 16 * 1_048_576
 const bytesPerRequest = 65_536
 const exposed = 'Retry-After, Mcp-Session-Id, WWW-Authenticate'
 
+const visitedRpc = { surface: 'cstp', path: '/cstp', scope: null } as const
+
 /** The largest body that any caller may send. */
 export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): number =>
   Math.max(options.max_body_bytes, evidenceBodyBytes)
@@ -86,7 +88,7 @@ export function createFetch(options: HttpOptions): Fetch {
   }
 
   const rpc: Handler = async (request, address) => {
-    const admitted = admitPerson(request, address, { surface: 'cstp', path: '/cstp', scope: null })
+    const admitted = admitPerson(request, address, visitedRpc)
     const caller = admitted instanceof Promise ? await admitted : admitted
     if (caller instanceof Response) return caller
     const read = (limit: number) => receive(request, limit, caller, address)

