@@ -3,6 +3,7 @@
  * clients that disobey.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -72,17 +73,22 @@ const calls = (folder: string): Wanted[] => [
   { name: 'get-resource-reference', input: { resourceType: 'Text', resourceId: 1 } },
   { name: 'gzip-file-as-resource', input: { name: 'a.txt', data: 'data:text/plain,hello', outputType: 'resource' } },
   { name: 'trigger-long-running-operation', input: { duration: 0.2, steps: 2 } },
+  { name: 'get-env', input: {} },
+  { name: 'simulate-research-query', input: { topic: 'gateways' } },
   { name: 'toggle-simulated-logging', input: {} },
   { name: 'toggle-subscriber-updates', input: {} },
   { name: 'trigger-elicitation-request', input: {} },
   { name: 'write_file', input: { path: join(folder, 'a.txt'), content: 'written' } },
   { name: 'read_text_file', input: { path: join(folder, 'a.txt') } },
+  { name: 'read_file', input: { path: join(folder, 'a.txt') } },
+  { name: 'get_file_info', input: { path: join(folder, 'a.txt') } },
   { name: 'read_media_file', input: { path: join(folder, 'a.txt') } },
   { name: 'read_multiple_files', input: { paths: [join(folder, 'a.txt'), join(folder, 'none.txt')] } },
   { name: 'edit_file', input: { path: join(folder, 'a.txt'), edits: [{ oldText: 'written', newText: 'edited' }] } },
   { name: 'create_directory', input: { path: join(folder, 'b') } },
   { name: 'move_file', input: { source: join(folder, 'a.txt'), destination: join(folder, 'b/a.txt') } },
   { name: 'list_directory', input: { path: folder } },
+  { name: 'list_directory_with_sizes', input: { path: folder } },
   { name: 'search_files', input: { path: folder, pattern: '**/*.txt' } },
   { name: 'list_allowed_directories', input: {} },
   { name: 'directory_tree', input: { path: folder } },
@@ -99,10 +105,14 @@ const calls = (folder: string): Wanted[] => [
   { name: 'delete_observations', input: { deletions: [{ entityName: 'cstp', observations: ['decides'] }] } },
   { name: 'delete_entities', input: { entityNames: ['cstp'] } },
 ]
+/** Tools that these clients are not shown, since they lack what the server needs for them. */
+const notShown = ['trigger-sampling-request', 'trigger-elicitation-request-async']
 /** A tool that its server lists only for clients with a capability that this one lacks. */
 const lacks: Partial<Record<RealClient, string>> = { codex: 'get-roots-list' }
 const resources: Partial<Record<RealClient, Wanted[]>> = {
   codex: [
+    { name: 'trigger-url-elicitation', input: { url: 'https://cstp.example', message: 'Look' } },
+    { name: 'trigger-url-elicitation', input: { url: 'https://cstp.example', message: 'Look', errorPath: true } },
     { name: 'list_mcp_resources', input: { server: 'everything' } },
     { name: 'list_mcp_resource_templates', input: { server: 'everything' } },
     { name: 'read_mcp_resource', input: { server: 'everything', uri: 'demo://resource/static/document/features.md' } },
@@ -122,7 +132,12 @@ const plain = (result: string): unknown =>
     if (key === 'cache_control') return undefined
     if (typeof value !== 'string') return value
     if (/(?:^|_)id$/.test(key)) return ''
-    return value.replace(/Wall time: [\d.]+ seconds| saved to \S+/, '').replace(/\d{1,2}:\d\d:\d\d(?: [AP]M)?/g, 'time')
+    const same = value
+      .replace(/Wall time: [\d.]+ seconds| saved to \S+/, '')
+      .replace(/\d{1,2}:\d\d:\d\d(?: [AP]M)?/g, 'time')
+      .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, 'uuid')
+    // The environment has no order.
+    return same.includes('"PATH":') ? same.split(/,?\n/).sort() : same
   })
 
 const whyNotHere = (client: RealClient) =>
@@ -144,15 +159,17 @@ describeClients(['codex', 'claude-code'], whyNotHere, (client) => {
 
   test('each tool and resource returns through the gateway what it returns without it', async () => {
     // Below the folder that clients name as their root.
-    const files = join(agent.project, 'files')
+    const [files, memory] = [join(agent.project, 'files'), join(folder, 'memory.json')]
     const tools = [...calls(files).filter(({ name }) => name !== lacks[client]), ...resources[client]!]
     const got: unknown[][] = []
     for (const commands of [direct(files), throughGateway(direct(files), data())]) {
-      await rm(files, { recursive: true, force: true })
+      for (const path of [files, memory]) await rm(path, { recursive: true, force: true })
       await mkdir(files)
-      const options = await using(commands, { MEMORY_FILE_PATH: join(folder, `memory-${got.length}.json`) })
-      const { results, output } = await agent.turn(patient, { tools, options })
+      const options = await using(commands, { MEMORY_FILE_PATH: memory })
+      const { results, output, saw } = await agent.turn(patient, { tools, options })
       expect([results.length, output]).toEqual([tools.length, expect.anything()])
+      const isShown = (name: string) => saw(`__${name}"`) || saw(`"${name.replaceAll('-', '_')}"`)
+      expect([isShown('get-sum'), notShown.filter(isShown)]).toEqual([true, []])
       got.push(results.map(plain))
     }
     expect(got[1]).toEqual(got[0]!)
@@ -167,6 +184,55 @@ describeClients(['codex', 'claude-code'], whyNotHere, (client) => {
       const turn = await agent.turn(patient, { tools: [], prompt: '/mcp__everything__simple-prompt', options })
       expect([turn.saw('This is a simple prompt without arguments'), turn.output]).toEqual([true, 'done\n'])
     })
+
+  test('a call that a person has to approve is made after the grant, once, and the model reads where to ask', async () => {
+    const rules = join(folder, 'approvals.yaml')
+    await writeFile(
+      rules,
+      JSON.stringify([
+        {
+          id: 'ask-first',
+          action: 'step_up',
+          message: 'A person decides',
+          conditions: [{ type: 'field', field: 'context.tool', operator: '==', value: 'deploy' }],
+        },
+      ]),
+    )
+    const behind = join(folder, 'approved')
+    await mkdir(behind)
+    const env = { ...settings, GUARDRAILS_PATHS: rules }
+    const options = await using(throughGateway({ tools: [process.execPath, toolServer, behind] }, data()), env)
+    const calls = () =>
+      existsSync(join(behind, 'calls')) ? readFileSync(join(behind, 'calls'), 'utf8').trim().split('\n') : []
+    const given = bareEnv(data(), env)
+    const approve = async () => {
+      for (;;) {
+        const { out } = await cstp(['approvals', '--local', '--json'], given)
+        const [one] = (JSON.parse(out) as { approvals: { id: string }[] }).approvals
+        if (one === undefined) continue
+        expect(calls()).toEqual([])
+        return cstp(['approvals', 'approve', one.id, '--local'], given)
+      }
+    }
+    const approved = approve()
+    // Codex gets the address at once, as it can show pages; Claude Code waits.
+    const times = client === 'codex' ? 3 : 1
+    const tools = Array.from({ length: times }, () => ({ name: 'deploy', input: { to: 'production' } }))
+    const { results } = await agent.turn(
+      { ...patient, ...env },
+      { tools, options, meanwhile: async () => expect(await approved).toMatchObject({ status: 0 }) },
+    )
+    expect(results).toHaveLength(times)
+    if (client === 'codex') {
+      for (const asked of [results[0], results[2]]) {
+        expect(asked).toContain('/dashboard/approvals/')
+        expect(asked).toContain('approvals approve')
+        expect(asked).toContain('try again once it is granted')
+      }
+    }
+    expect(results[client === 'codex' ? 1 : 0]).toContain('deploy')
+    expect(calls()).toHaveLength(1)
+  })
 
   test.each(['switched off', 'killed'])(
     'its hooks are %s, and its servers are called as it likes: what a rule denies is not made',

@@ -133,7 +133,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
           const by = shownBy(capabilitiesIn(meta) ?? capabilities)
           if (by === 'url' && answered === null) {
             calls.end(id)
-            return toClient(openPage(id, verdict.approval, meta), id)
+            return toClient(openPage(id, verdict.approval, verdict.reason, meta), id)
           }
           // Clients of the newest revision take no requests.
           const form = by === 'form' && !isModern(meta)

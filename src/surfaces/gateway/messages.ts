@@ -104,15 +104,15 @@ export const approvalForm = ({ id, url }: WaitingFor) => ({
   },
 })
 
-/** Asks the client to show the page of an approval to its user, and to call again. */
-export function openPage(id: Id, { id: elicitationId, url }: WaitingFor, meta: Fields): Message {
+/** Asks the client to show the page of an approval to its user, and to call again. @param reason for the model, which some clients show it to */
+export function openPage(id: Id, { id: elicitationId, url }: WaitingFor, reason: string, meta: Fields): Message {
   const message = `Approval ${elicitationId} is needed. Open the page to see what is asked for, and to decide it.`
   if (isModern(meta)) {
     const approval = { method: 'elicitation/create', params: { mode: 'url', url, message } }
     const requestState = `${ownState}${elicitationId}`
     return success(id, { resultType: 'input_required', inputRequests: { approval }, requestState })
   }
-  return failure(id, -32_042, message, { elicitations: [{ mode: 'url', elicitationId, url, message }] })
+  return failure(id, -32_042, reason, { elicitations: [{ mode: 'url', elicitationId, url, message }] })
 }
 
 /** The parameters of a repeated call without the answer to {@link openPage}, which is not the server's; null if they hold none. */
