@@ -16,7 +16,7 @@ interface Asked {
   body: Json
   path: string
   command: string
-  /** What is asked for instead of the command, one after the other; Gemini's model has none. */
+  /** What is asked for instead of the command, one after the other. */
   tools?: readonly Wanted[]
   /** How often the command is asked for. */
   times: number
@@ -83,14 +83,17 @@ export const responses: Model = {
 /** Gemini's generateContent. */
 export const content: Model = {
   path: /enerateContent/,
-  reply({ body, path, command, times }) {
-    const tools = list(body.tools).flatMap((tool) => list(tool.functionDeclarations).map(({ name }) => name))
+  reply({ body, path, command, times, tools }) {
+    const names = list(body.tools).flatMap((tool) => list(tool.functionDeclarations).map(({ name }) => name))
     const results = list(body.contents).flatMap(({ parts }) =>
       list(parts).filter(({ functionResponse }) => functionResponse),
     )
-    const wants = tools.includes('run_shell_command') && results.length < times
-    const args = { command, description: 'Run it' }
-    const parts = wants ? [{ functionCall: { name: 'run_shell_command', args } }] : [{ text: 'done' }]
+    const wanted = tools?.[results.length]
+    // Its own tools come first, and some have the name of one of a server.
+    const name = names.findLast((one) => (tools ? wanted && isNamed(one, wanted.name) : one === 'run_shell_command'))
+    const wants = name !== undefined && (tools !== undefined || results.length < times)
+    const args = wanted?.input ?? { command, description: 'Run it' }
+    const parts = wants ? [{ functionCall: { name, args } }] : [{ text: 'done' }]
     const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }
     const candidates = [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }]
     const text = JSON.stringify({ candidates, usageMetadata })
