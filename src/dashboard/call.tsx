@@ -114,9 +114,12 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
       ) : of.answered ? (
         children(of.data as T)
       ) : (
-        <p class="quiet" role="status">
-          {t.loading}
-        </p>
+        <>
+          <p class="unseen" role="status">
+            {t.loading}
+          </p>
+          <div class="skeleton" aria-hidden="true" />
+        </>
       )}
     </div>
   )

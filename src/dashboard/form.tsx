@@ -200,7 +200,7 @@ export function FilterBar({
   choice,
   cursor,
 }: {
-  fields: { name: string; label: string; placeholder?: string }[]
+  fields: { name: string; label: string; placeholder?: string; list?: string }[]
   choice: { name: string; label: string; options: Options }
   /** Query parameter with the position in the list, which a filter resets. */
   cursor: string
@@ -214,7 +214,7 @@ export function FilterBar({
     return (
       <Form class="bar" submit={submit}>
         {fields.map(({ label, ...input }) => (
-          <Field key={input.name} label={label} {...input} value={kept[input.name] ?? ''} />
+          <Field key={input.name} label={label} type="text" {...input} value={kept[input.name] ?? ''} />
         ))}
         <Choice
           {...choice}

@@ -1,8 +1,5 @@
 /** The menu: five entries in a rail that folds, and the tabs of the shown entry. */
 import { useState } from 'preact/hooks'
-import { useCall } from './call.tsx'
-import { whole } from './figures.ts'
-import { waiting } from './pages/inbox/page.tsx'
 import { type Entry, entries } from './pages/registry.ts'
 import { To } from './route.tsx'
 import { texts } from './texts.ts'
@@ -65,20 +62,8 @@ export function Tabs({ of, at }: { of: Entry; at: string }) {
       {[{ path: of.path, title: of.tab }, ...of.tabs].map(({ path, title }) => (
         <To key={path} path={path} aria-current={at === path ? 'page' : undefined}>
           {title}
-          {path === '/inbox' && <Counter />}
         </To>
       ))}
     </nav>
-  )
-}
-
-/** Number of items in the inbox. */
-function Counter() {
-  const { data } = useCall('waiting', waiting)
-  if (!data) return null
-  return (
-    <span class="count" title={texts.inbox.waiting(data)}>
-      {whole(data)}
-    </span>
   )
 }

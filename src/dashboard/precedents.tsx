@@ -9,16 +9,23 @@ import { Badge, List, Panel } from './ui.tsx'
 const t = texts.block
 
 /** The found decisions, if they are precedents. */
-export const Found = ({ of: { decisions, precedent } }: { of: QueryDecisionsResult }) => (
-  <List of={precedent === 'none' ? [] : decisions} empty={t.noPrecedent}>
-    {({ id, title, outcome, lessons }) => (
-      <>
-        <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
-        {lessons && <div class="quiet">{t.lesson(lessons)}</div>}
-      </>
-    )}
-  </List>
-)
+export function Found({ of: { decisions, precedent } }: { of: QueryDecisionsResult }) {
+  const shown = precedent === 'none' ? [] : decisions
+  const sums = Map.groupBy(shown, ({ outcome }) => outcome ?? 'pending')
+  return (
+    <>
+      {shown.length > 1 && <p>{t.sum([...sums].map(([outcome, { length }]) => [outcome, length]))}</p>}
+      <List of={shown} empty={t.noPrecedent}>
+        {({ id, title, outcome, lessons }) => (
+          <>
+            <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
+            {lessons && <div class="quiet">{t.lesson(lessons)}</div>}
+          </>
+        )}
+      </List>
+    </>
+  )
+}
 
 /** The panel for people who decide on an action. */
 export function Precedents({ text }: { text: string }) {

@@ -180,7 +180,7 @@ export const ToList = ({ path, children }: { path: string; children: string }) =
 
 /** A link to a decision. */
 export const ToDecision = ({ id, children }: { id: string; children: ComponentChildren }) => (
-  <To path={`/decisions/${encodeURIComponent(id)}`}>
+  <To path={`/decisions/${encodeURIComponent(id)}`} {...(typeof children === 'string' && { title: children })}>
     <bdi>{children}</bdi>
   </To>
 )

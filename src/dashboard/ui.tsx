@@ -46,14 +46,12 @@ export const code: Mark = (text) => <code>{text}</code>
 export function Panel({
   title,
   lead,
-  wide,
   folded,
   at,
   children,
 }: {
   title: string
   lead?: ComponentChildren
-  wide?: boolean
   /** Closed at first: for content that few readers need. */
   folded?: boolean
   at?: string
@@ -68,7 +66,7 @@ export function Panel({
     </>
   )
   return (
-    <section class={wide ? 'panel wide' : 'panel'} aria-labelledby={id} id={at}>
+    <section class="panel" aria-labelledby={id} id={at}>
       {folded ? (
         <details>
           <summary>{heading}</summary>
@@ -135,6 +133,17 @@ export const Badge = ({ of }: { of: string }) => {
   const word = texts.verdicts[of] ?? of
   return <span class={`badge ${tones[word] ?? ''}`}>{word.replaceAll('_', ' ')}</span>
 }
+
+/** An agent by its name, with a colour and a letter of its own. */
+export const Agent = ({ of }: { of: string }) => (
+  <span
+    class="agent"
+    data-sign={[...of.toUpperCase()][0]}
+    style={{ '--hue': String([...of].reduce((sum, one) => (31 * sum + one.codePointAt(0)!) % 360, 7)) }}
+  >
+    <bdi>{of}</bdi>
+  </span>
+)
 
 /** How long ago a time is; on hover and on paper in full, in the reader's time zone, with UTC if that differs. */
 export const When = ({ at }: { at: string }) => (

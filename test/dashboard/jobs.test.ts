@@ -127,6 +127,42 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
     await context.close()
   })
 
+  test('a row of the list is one line; an agent has a letter and a colour, which are not part of its name', async () => {
+    const { page } = watched
+    await visit(page, server.url, '/decisions')
+    const heights = await page.locator('tbody tr').evaluateAll((all) => all.map((one) => one.clientHeight))
+    expect([heights.length, Math.max(...heights) <= 40]).toEqual([25, true])
+    const title = page.locator('tbody td:first-child a').first()
+    expect(await title.getAttribute('title')).toBe(await title.innerText())
+    const looks = await page.locator('.agent').evaluateAll((all) =>
+      all.map((one) => {
+        const { content, backgroundColor } = getComputedStyle(one, '::before')
+        return [one.textContent, content, backgroundColor] as const
+      }),
+    )
+    for (const [name, letter] of looks) expect(letter).toBe(`"${name[0]!.toUpperCase()}" / ""`)
+    const named = new Map(looks.map(([name, , colour]) => [name, colour]))
+    expect(named.size).toBeGreaterThan(4)
+    expect(new Set(named.values()).size).toBe(named.size)
+    await page.emulateMedia({ media: 'print' })
+    await visit(page, server.url, '/breakers')
+    const time = page.locator('time').first()
+    expect(await time.evaluate((one) => getComputedStyle(one, '::after').content)).toContain('UTC')
+    await page.emulateMedia({ media: null })
+  })
+
+  test('what is not loaded yet has its place', async () => {
+    const { page, context } = await open(browser)
+    await logIn(page, server.url, 'root', tokens.root!)
+    await page.route('**/cstp', async (route) => {
+      await page.locator('.skeleton').first().waitFor()
+      await route.continue()
+    })
+    await visit(page, server.url, '/agents')
+    expect(await page.locator('.skeleton').count()).toBe(0)
+    await context.close()
+  })
+
   test('on paper a long panel begins on the page that it is on, and one that is only a form is left out', async () => {
     const { page } = watched
     await page.emulateMedia({ media: 'print' })

@@ -201,6 +201,38 @@ describe.skipIf(!runs)('the dashboard', () => {
     quiet()
   })
 
+  test('what the evidence of a pull request proposes is beside the outcomes, none of which is preset', async () => {
+    const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+    const record = async (pr: number): Promise<string> => {
+      const project = { name: 'acme/app', pr }
+      const given = { decision: `Merge ${pr}`, category: 'release', confidence: 0.8, created_at: ago(20).slice(0, 10) }
+      return (await place.server.call('recordDecision', { ...given, project })).decision_id as string
+    }
+    const [stable, fresh] = [await record(70), await record(71)]
+    const merged = (pr_number: number, days: number) =>
+      (['ci_completed', 'pr_merged'] as const).map((event_type) => ({
+        event_type,
+        ts: ago(days),
+        payload: { pr_number, repo: 'acme/app', conclusion: 'success', all_passed: true },
+      }))
+    await place.server.call('ingestEvidence', { source: 'github', events: [...merged(70, 16), ...merged(71, 3)] })
+    await visit(page, url, `/decisions/${stable}`)
+    const review = page.getByRole('form', { name: 'Review' })
+    await page.getByText('Evidence: PR 70 was merged and not reverted for 14 days. Success?').waitFor()
+    expect(
+      await review
+        .locator('button, input')
+        .evaluateAll((all) => all.filter((one) => one.matches(':checked, .main, :focus, [aria-pressed]')).length),
+    ).toBe(0)
+    await review.getByLabel('What to do differently next time').fill('Nothing')
+    await page.keyboard.press('Enter')
+    await visit(page, url, `/decisions/${fresh}`)
+    await page.getByText(/^Evidence: PR 71 .*\.$/).waitFor()
+    expect(await page.getByText('Success?').count()).toBe(0)
+    for (const id of [stable, fresh]) expect((await place.server.call('getDecision', { id })).outcome).toBeNull()
+    quiet()
+  })
+
   test('the dossier of a decision is two clicks from the list, and a changed content is seen', async () => {
     await visit(page, url, '/decisions?q=regions')
     await page.getByRole('link', { name: 'Switch regions one by one, a day apart' }).click()

@@ -10,7 +10,7 @@ import { To, ToDecision, useView, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn, breakerPrefix } from '../trail.ts'
-import { Badge, Empty, Figure, List, Panel, Table, When } from '../ui.tsx'
+import { Agent, Badge, Empty, Figure, List, Panel, Table, When } from '../ui.tsx'
 
 const t = texts.breakers
 export type State = GetCircuitStateResult
@@ -89,40 +89,38 @@ export function Breaker() {
               />
               <Figure name={t.heads.next} value={<Next of={state} />} />
             </dl>
-            <div class="panels">
-              <Panel title={t.opened}>
-                <List of={failures} empty={state.state === 'closed' ? t.closed : t.byHand}>
-                  {({ decision_id, reviewed_at, record }) => (
-                    <>
-                      <p>
-                        <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
-                      </p>
-                      <p class="quiet">
-                        {t.failed(record?.recorded_by ?? '', time(reviewed_at))} {record?.actual_result}
-                      </p>
-                      {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
-                    </>
-                  )}
-                </List>
-              </Panel>
-              <Reset of={state} />
-              <Panel title={t.blocked} lead={trail.agent !== undefined && t.ownOnly(trail.agent)} wide>
-                {blocked === null ? (
-                  <Empty>{t.closed}</Empty>
-                ) : (
-                  <Table
-                    caption={t.blocked}
-                    empty={t.blockedNothing}
-                    heads={t.blockedHeads}
-                    rows={blocked.entries.map(({ seq, at, agent, method, detail }) => [
-                      <When at={at} />,
-                      agent,
-                      <To path={`/blocks/${seq}`}>{actionIn(detail) || method}</To>,
-                    ])}
-                  />
+            <Panel title={t.opened}>
+              <List of={failures} empty={state.state === 'closed' ? t.closed : t.byHand}>
+                {({ decision_id, reviewed_at, record }) => (
+                  <>
+                    <p>
+                      <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
+                    </p>
+                    <p class="quiet">
+                      {t.failed(record?.recorded_by ?? '', time(reviewed_at))} {record?.actual_result}
+                    </p>
+                    {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
+                  </>
                 )}
-              </Panel>
-            </div>
+              </List>
+            </Panel>
+            <Reset of={state} />
+            <Panel title={t.blocked} lead={trail.agent !== undefined && t.ownOnly(trail.agent)}>
+              {blocked === null ? (
+                <Empty>{t.closed}</Empty>
+              ) : (
+                <Table
+                  caption={t.blocked}
+                  empty={t.blockedNothing}
+                  heads={t.blockedHeads}
+                  rows={blocked.entries.map(({ seq, at, agent, method, detail }) => [
+                    <When at={at} />,
+                    <Agent of={agent} />,
+                    <To path={`/blocks/${seq}`}>{actionIn(detail) || method}</To>,
+                  ])}
+                />
+              )}
+            </Panel>
           </>
         )}
       </Show>

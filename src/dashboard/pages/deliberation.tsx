@@ -16,9 +16,9 @@ export function Deliberation() {
       <p>{seesAll ? t.ofAll : t.ofAgent(session.agent)}</p>
       <Show of={loaded}>
         {({ sessions, consumed }) => (
-          <div class="panels">
+          <>
             {sessions.length === 0 && (
-              <Panel title={t.sessions} wide>
+              <Panel title={t.sessions}>
                 <Empty>
                   {seesAll ? t.nobody : t.notNow(session.agent)}
                   {t.explained}
@@ -35,7 +35,7 @@ export function Deliberation() {
                 />
               </Panel>
             ))}
-            <Panel title={t.used} wide>
+            <Panel title={t.used}>
               <Table
                 caption={t.usedCaption}
                 empty={t.noneUsed}
@@ -50,7 +50,7 @@ export function Deliberation() {
                   ])}
               />
             </Panel>
-          </div>
+          </>
         )}
       </Show>
     </>

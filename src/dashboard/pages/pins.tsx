@@ -105,13 +105,13 @@ export function Pins() {
           const accepted = pins.filter(({ state }) => state === 'accepted')
           if (total === 0) return <Empty>{t.none}</Empty>
           return (
-            <div class="panels">
-              <Panel title={t.waiting(whole(waiting.length))} wide>
+            <>
+              <Panel title={t.waiting(whole(waiting.length))}>
                 <List of={waiting} empty={t.noneWaits}>
                   {(one) => <Waiting key={`${one.server} ${one.tool} ${one.seen_at}`} of={one} show={show} />}
                 </List>
               </Panel>
-              <Panel title={t.acceptedTools} wide>
+              <Panel title={t.acceptedTools}>
                 <Table
                   caption={t.acceptedTools}
                   empty={t.noneAccepted}
@@ -125,7 +125,7 @@ export function Pins() {
                 />
               </Panel>
               {total > size && <Pager page={page} last={Math.ceil(total / size)} name={t.pages} />}
-            </div>
+            </>
           )
         }}
       </Show>

@@ -4,12 +4,10 @@ import { counted, whole } from '../figures.ts'
 export const amount = {
   act: (count: number) => counted(count, 'act'),
   call: (count: number) => counted(count, 'call'),
-  condition: (count: number) => counted(count, 'condition'),
   decision: (count: number) => counted(count, 'decision'),
   event: (count: number) => counted(count, 'event'),
   failure: (count: number) => counted(count, 'failure'),
   record: (count: number) => counted(count, 'record'),
-  requirement: (count: number) => counted(count, 'requirement'),
   rule: (count: number) => counted(count, 'rule'),
   scoredDecision: (count: number) => counted(count, 'scored decision'),
   violation: (count: number) => counted(count, 'violation'),

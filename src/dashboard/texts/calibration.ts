@@ -107,6 +107,7 @@ export const breakdown = {
   caption: (toLowerCase: string) => `Calibration: ${toLowerCase}`,
   brier: 'Brier',
   proven: 'Proven',
+  noGap: 'no gap',
   more: (count: number) => `and ${whole(count)} more; choose one above`,
 }
 

@@ -22,7 +22,6 @@ export const inbox = {
   urgent: 'most urgent first',
   headline: (count: number) => (count === 1 ? '1 item waits.' : `${whole(count)} items wait.`),
   nothing: 'Nothing waits: no review is due, no drift was found, no breaker is open.',
-  onlyApprovals: 'Only requests for approval wait.',
   noMatch: 'No item matches these filters.',
   pages: 'Pages of the inbox',
   keys: 'On an item: j and k move, r reviews.',
@@ -42,5 +41,4 @@ export const inbox = {
   bothHold: 'Both hold',
   thisHolds: 'This one holds',
   settled: (title: string, how: string) => `${title}: ${how.toLowerCase()}.`,
-  waiting: (count: number) => counted(count, 'item waits', 'items wait'),
 }

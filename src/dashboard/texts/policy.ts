@@ -38,6 +38,8 @@ export const block = {
   fields: { agent: 'agent', call: 'call', record: 'evaluation', policy: 'policy' },
   precedentsLead: 'Decisions like this action, and how they turned out.',
   noPrecedent: 'No decision is like it.',
+  sum: (outcomes: [outcome: string, count: number][]) =>
+    outcomes.map(([outcome, count]) => `${whole(count)} ${outcome}`).join(', '),
   lesson: (text: string) => `Lesson: ${text}`,
   similar: 'Similar blocks',
   similarLead: (rule: string) => `The latest others by ${rule}, and how they ended.`,
@@ -99,6 +101,7 @@ export const trail = {
   warned: (rules: string) => `warned by ${rules}`,
   blocked: 'deny',
   nothing: 'Nothing but logins is in the trail yet.',
+  ownOnly: (agent: string) => `Calls of ${agent}. Those of others need the scope admin or audit.`,
   noMatch: 'No entry matches.',
   details: 'Details',
   withLogins: 'Show logins too',
@@ -208,8 +211,7 @@ export const guardrails = {
     `${file}, line ${line}: ${message}. The last valid rules stay in force.`,
   none: 'No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.',
   appliesTo: 'Applies to',
-  tests: 'Tests',
-  fired: (from: string) => `Fired since ${from}`,
+  fired: (from: string | null) => (from === null ? 'Fired' : `Fired since ${from}`),
   shadow: (action: string) => `shadow, would ${(verdicts[action] ?? action).replaceAll('_', ' ')}`,
   force: 'Put in force …',
   forced: (file: string, old: string) =>
@@ -217,5 +219,4 @@ export const guardrails = {
   inForceBy: (id: string, agent: string, at: string) => `# ${id}: put in force by ${agent}, ${at}`,
   file: 'File',
   policy: 'Policy',
-  auditTrail: 'Audit trail',
 }

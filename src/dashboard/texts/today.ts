@@ -22,19 +22,15 @@ export const today = {
   expires: (when: Part) => ['expires ', when],
   record: (agent: string, stakes: string, cell: Parameters<typeof bothPeriods>[0]) =>
     `${agent} at ${stakes} stakes: ${bothPeriods(cell)}`,
-  stopped: (agent: string, count: number, since: Part) => [`${agent} stopped ${whole(count)}× since `, since],
-  by: (rule: Part) => [' by ', rule],
-  lastStopped: (action: Part) => ['last: ', action],
+  stopped: (agent: string, count: number) => `${agent} stopped ${whole(count)}×, last`,
   sample: (shown: number, of: number, share: number) =>
     shown === of
       ? `${counted(of, 'review')} due.`
       : `These ${whole(shown)} of ${whole(of)} due reviews tell ${percent(share)} of what all would tell about your agents.`,
   reviews: 'Reviews',
-  conditions: 'Conditions',
   all: (total: number) => `All ${counted(total, 'item')}`,
   moreContradictions: (count: number) => `and ${counted(count, 'more contradiction')}`,
   changed: 'Since you looked',
-  changedSince: (from: string) => `From ${from} on.`,
   nothingChanged: 'Nothing was recorded, reviewed or stopped in this period.',
   decided: (count: number) => counted(count, 'decision'),
   reviewed: (count: number) => `${whole(count)} reviewed`,

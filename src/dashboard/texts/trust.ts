@@ -51,6 +51,7 @@ export const trust = {
     none: 'none reviewed',
     ask: (from: string) => `Ask a person at ${from}${from === 'high' ? ' and above' : ''}`,
     failures: 'Its failures',
+    review: 'Review some',
     /** A rule that asks a person before the agent acts, at these stakes and above. */
     rule: (agent: string, from: 'high' | 'critical') => `guardrails:
   - id: ask-for-${agent.replace(/[^a-z0-9-]+/gi, '-')}
@@ -61,21 +62,6 @@ export const trust = {
       - { type: field, field: stakes, operator: in, value: ${from === 'high' ? '[high, critical]' : '[critical]'} }
     message: ${JSON.stringify(`A person decides what ${agent} does at ${from} stakes`)}
 `,
-  },
-  compare: {
-    title: 'Compare two agents',
-    one: 'Agent',
-    other: 'With',
-    figure: 'Figure',
-    scored: 'Scored decisions',
-    said: 'Said',
-    came: 'Came true',
-    gap: 'Gap',
-    interval: '95 % interval of the gap',
-    brier: 'Brier score',
-    resolution: 'Resolution',
-    proven: 'Proven',
-    notProven: 'no gap',
   },
 }
 

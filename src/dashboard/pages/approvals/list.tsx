@@ -6,7 +6,7 @@ import { Form, PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Table, When } from '../../ui.tsx'
+import { Agent, Badge, Table, When } from '../../ui.tsx'
 
 const t = texts.approvals
 const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const
@@ -64,7 +64,7 @@ export function Approvals() {
               rows={approvals.map((one) => [
                 <To path={`/approvals/${one.id}`}>{one.id}</To>,
                 <Badge of={one.state} />,
-                one.requester,
+                <Agent of={one.requester} />,
                 one.action.description,
                 one.rules.map(({ guardrail_id }) => guardrail_id).join(', '),
                 <When at={one.expires_at} />,

@@ -10,8 +10,9 @@ import { addressOf, go, To, ToDecision, ToList, useView } from '../../route.tsx'
 import { loginAtIssuer, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn } from '../../trail.ts'
-import { Badge, Figure, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
+import { Agent, Badge, Figure, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
+import { ruleText, yamlOf } from '../../yaml.ts'
 
 const t = texts.approvals
 type Decided = 'approve' | 'deny'
@@ -41,7 +42,11 @@ export function Approval() {
             <p class="lead">{one.action.description}</p>
             <dl class="figures">
               <Figure name={t.state} value={<Badge of={one.state} />} note={t.expires(time(one.expires_at))} />
-              <Figure name={t.agent} value={one.requester} note={one.on_behalf_of && t.onBehalfOf(one.on_behalf_of)} />
+              <Figure
+                name={t.agent}
+                value={<Agent of={one.requester} />}
+                note={one.on_behalf_of && t.onBehalfOf(one.on_behalf_of)}
+              />
               <Figure
                 name={t.stakes}
                 term="stakes"
@@ -50,59 +55,66 @@ export function Approval() {
               <Figure name={t.confidence} term="confidence" value={percent(one.action.confidence)} />
             </dl>
             {one.action.stakes && <Standing agent={one.requester} stakes={one.action.stakes as Stakes} />}
-            <div class="panels">
-              <Answer of={one} />
-              <Panel title={t.action} lead={t.exactly}>
-                <Pairs
-                  rows={[
-                    [t.category, one.action.category],
-                    [t.project, one.action.project],
-                    [t.pr, one.action.pr ?? null],
-                    [t.scope, one.action.scope],
-                    [t.tags, one.action.tags.join(', ')],
-                    [t.context, prose(JSON.stringify(one.action.context, null, 2))],
-                    [t.changed, one.changes?.length ? prose(JSON.stringify(one.changes, null, 2)) : null],
-                    [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
-                    [t.session, one.session],
-                    [t.requested, time(one.requested_at)],
-                    [t.remembered, one.remember === 'none' ? t.once : one.remember],
-                    [t.digest, <code>{one.request_digest.slice(0, 16)}</code>],
-                  ]}
+            <Answer of={one} />
+            <Panel title={t.action} lead={t.exactly}>
+              <Pairs
+                rows={[
+                  [t.category, one.action.category],
+                  [t.project, one.action.project],
+                  [t.pr, one.action.pr ?? null],
+                  [t.scope, one.action.scope],
+                  [t.tags, one.action.tags.join(', ')],
+                  [t.context, prose(JSON.stringify(one.action.context, null, 2))],
+                  [t.changed, one.changes?.length ? prose(JSON.stringify(one.changes, null, 2)) : null],
+                  [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
+                  [t.session, one.session],
+                  [t.requested, time(one.requested_at)],
+                  [t.remembered, one.remember === 'none' ? t.once : one.remember],
+                  [t.digest, <code>{one.request_digest.slice(0, 16)}</code>],
+                ]}
+              />
+            </Panel>
+            <Rules of={one} />
+            {one.earlier_denials && one.earlier_denials.length > 0 && (
+              <Panel title={t.deniedBefore} lead={t.deniedBeforeLead}>
+                <Timeline
+                  empty={t.nothing}
+                  of={one.earlier_denials.map(({ id: denied, description, decided_by, decided_at, reason }) => ({
+                    head: `${time(decided_at)}, ${decided_by}`,
+                    body: (
+                      <p>
+                        <To path={`/approvals/${denied}`}>{description}</To>
+                        {reason && `: ${reason}`}
+                      </p>
+                    ),
+                  }))}
                 />
               </Panel>
-              <Panel title={t.rules} lead={one.approvers.length > 0 && t.decidedBy(one.approvers)}>
-                {one.rules.map(({ guardrail_id, message, text }) => (
-                  <details key={guardrail_id}>
-                    <summary>
-                      <strong>{guardrail_id}</strong> {message}
-                    </summary>
-                    <p class="prose">{JSON.stringify(JSON.parse(text), null, 2)}</p>
-                  </details>
-                ))}
-              </Panel>
-              {one.earlier_denials && one.earlier_denials.length > 0 && (
-                <Panel title={t.deniedBefore} lead={t.deniedBeforeLead}>
-                  <Timeline
-                    empty={t.nothing}
-                    of={one.earlier_denials.map(({ id: denied, description, decided_by, decided_at, reason }) => ({
-                      head: `${time(decided_at)}, ${decided_by}`,
-                      body: (
-                        <p>
-                          <To path={`/approvals/${denied}`}>{description}</To>
-                          {reason && `: ${reason}`}
-                        </p>
-                      ),
-                    }))}
-                  />
-                </Panel>
-              )}
-              <Before agent={one.requester} />
-              <Precedents text={one.action.description} />
-            </div>
+            )}
+            <Before agent={one.requester} />
+            <Precedents text={one.action.description} />
           </>
         )}
       </Show>
     </>
+  )
+}
+
+/** The rules that ask, in words and as they were. */
+function Rules({ of: { rules, approvers, policy_hash } }: { of: GetApprovalResult }) {
+  const policy = useCall(policy_hash, (signal) => service.getPolicy({ policy_hash }, { signal })).data
+  return (
+    <Panel title={t.rules} lead={approvers.length > 0 && t.decidedBy(approvers)}>
+      {rules.map(({ guardrail_id: id, message, text }) => (
+        <details key={id}>
+          <summary>
+            <strong>{id}</strong> {message}
+            {policy?.applies[id] && `. ${texts.block.applies} ${policy.applies[id]}`}
+          </summary>
+          <pre tabIndex={0}>{yamlOf(ruleText(JSON.parse(text)))}</pre>
+        </details>
+      ))}
+    </Panel>
   )
 }
 

@@ -59,41 +59,39 @@ function Found({ entry, policy }: Loaded) {
         <Badge of={entry.allowed ? 'allowed' : 'blocked'} /> {t.status(agent, time(at), verdict)}
         {dry_run && ` ${t.dryRun}`}
       </p>
-      <div class="panels">
-        <Causes entry={entry} policy={policy} />
-        {approval_id && (
-          <Panel title={t.approval}>
-            <p>
-              {t.waits} <To path={`/approvals/${approval_id}`}>{approval_id}</To>
-            </p>
-          </Panel>
-        )}
-        <Panel title={t.inputs}>
-          <Pairs
-            rows={[
-              [t.fields.agent, agent],
-              [t.fields.call, <code>{method}</code>],
-              ...Object.entries(action).map(
-                ([name, value]) =>
-                  [
-                    name.replaceAll('_', ' '),
-                    name === 'confidence' && typeof value === 'number'
-                      ? percent(value)
-                      : typeof value === 'string'
-                        ? prose(value)
-                        : value === null || (Array.isArray(value) && value.length === 0)
-                          ? null
-                          : prose(yamlOf(value).trimEnd()),
-                  ] as const,
-              ),
-              [t.fields.record, record_id && <code>{record_id}</code>],
-              [t.fields.policy, policy_hash && <code>{policy_hash.slice(0, 16)}</code>],
-            ]}
-          />
+      <Causes entry={entry} policy={policy} />
+      {approval_id && (
+        <Panel title={t.approval}>
+          <p>
+            {t.waits} <To path={`/approvals/${approval_id}`}>{approval_id}</To>
+          </p>
         </Panel>
-        <Precedents text={description} />
-        <Similar of={entry} />
-      </div>
+      )}
+      <Panel title={t.inputs}>
+        <Pairs
+          rows={[
+            [t.fields.agent, agent],
+            [t.fields.call, <code>{method}</code>],
+            ...Object.entries(action).map(
+              ([name, value]) =>
+                [
+                  name.replaceAll('_', ' '),
+                  name === 'confidence' && typeof value === 'number'
+                    ? percent(value)
+                    : typeof value === 'string'
+                      ? prose(value)
+                      : value === null || (Array.isArray(value) && value.length === 0)
+                        ? null
+                        : prose(yamlOf(value).trimEnd()),
+                ] as const,
+            ),
+            [t.fields.record, record_id && <code>{record_id}</code>],
+            [t.fields.policy, policy_hash && <code>{policy_hash.slice(0, 16)}</code>],
+          ]}
+        />
+      </Panel>
+      <Precedents text={description} />
+      <Similar of={entry} />
       <TryOut of={{ ...input, agent }} title={t.tryAgain} />
     </>
   )

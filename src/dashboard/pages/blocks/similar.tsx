@@ -4,7 +4,7 @@ import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, stoppedBy } from '../../trail.ts'
-import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Agent, Badge, Empty, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.block
 const most = 5
@@ -36,7 +36,7 @@ export function Similar({ of }: { of: AuditEntry }) {
     return others.map((entry, at) => ({ entry, end: ends[at]! }))
   })
   return (
-    <Panel title={t.similar} lead={rule && t.similarLead(rule)} wide>
+    <Panel title={t.similar} lead={rule && t.similarLead(rule)}>
       <Show of={loaded}>
         {(rows) =>
           rows.length === 0 ? (
@@ -48,7 +48,7 @@ export function Similar({ of }: { of: AuditEntry }) {
                 heads={t.similarHeads}
                 rows={rows.map(({ entry, end }) => [
                   <When at={entry.at} />,
-                  entry.agent,
+                  <Agent of={entry.agent} />,
                   <To path={`/blocks/${entry.seq}`}>{actionIn(entry.detail) || entry.method}</To>,
                   <Badge of={end} />,
                 ])}

@@ -42,11 +42,7 @@ export function Breakdown({
           percent(overall.accuracy, 1),
           gapPoints(overall.calibration_gap),
           decimal(overall.brier_score),
-          proven === undefined
-            ? provenWords(overall)
-            : proven === null
-              ? texts.trust.compare.notProven
-              : inPoints(proven),
+          proven === undefined ? provenWords(overall) : proven === null ? t.noGap : inPoints(proven),
         ])}
       />
       <Csv

@@ -78,67 +78,65 @@ export function Calibration() {
                   note={overall.ece === null ? null : t.chanceAlone(decimal(overall.ece_noise_floor))}
                 />
               </dl>
-              <div class="panels">
-                <Panel title={t.whatToDo}>
-                  <List of={recommendations} empty={t.noChange}>
-                    {({ message, severity }) => (
-                      <>
-                        <Badge of={severity} /> {message}
-                      </>
-                    )}
-                  </List>
-                </Panel>
-                <Panel title={t.reliability} lead={t.reliabilityLead}>
-                  <Reliability buckets={buckets} floor={overall.ece_noise_floor} />
-                  <p>{overall.ece === null ? t.none : off === 0 ? t.noRangeOff : t.rangesOff(off)}</p>
-                </Panel>
-                <Panel title={t.statedConfidence} lead={t.confidenceLead}>
-                  <Bars
-                    unit={t.decisions}
-                    rows={confidence_stats.histogram.map((value, at) => ({
-                      name: `${at * 10} to ${(at + 1) * 10} %`,
-                      value,
-                    }))}
-                  />
-                  {confidence_stats.habituation_detected && <p class="notice warn">{t.hardlyVaries}</p>}
-                </Panel>
-                <Panel title={t.brierParts} lead={t.brierSum}>
-                  <dl class="figures">
-                    <Figure name={t.reliability} term="reliability" value={decimal(overall.reliability)} />
-                    <Figure name={t.resolution} term="resolution" value={decimal(overall.resolution)} />
-                    <Figure name={t.uncertainty} term="uncertainty" value={decimal(overall.uncertainty)} />
-                    <Figure name={t.skill} term="skill" value={signed(overall.skill)} />
-                    <Figure name={t.logScore} term="log" value={decimal(overall.log_score)} />
-                  </dl>
-                </Panel>
-                <Panel title={t.drift} wide>
-                  <Drift of={of} />
-                </Panel>
-                <Panel title={t.bySource} lead={t.bySourceLead} wide>
-                  <Breakdown
-                    first={t.sourceOfOutcome}
-                    rows={[
-                      { name: t.observedEvidence, overall: report.by_reviewer.observed },
-                      { name: t.byOther, overall: report.by_reviewer.others },
-                      { name: t.byRecorder, overall: report.by_reviewer.self },
-                    ]}
-                  />
-                </Panel>
-                {(['category', 'agent'] as const)
-                  .filter((as) => !(as in of))
-                  .map((as) => (
-                    <Panel key={as} title={as === 'agent' ? t.byAgent : t.byCategory} wide>
-                      <Compared
-                        first={t[as]}
-                        key={`${agent} ${category} ${window}`}
-                        names={Object.keys(stats?.[`by_${as}`] ?? {})}
-                        as={as}
-                        of={{ ...of, window }}
-                        cells={report.cells}
-                      />
-                    </Panel>
-                  ))}
-              </div>
+              <Panel title={t.whatToDo}>
+                <List of={recommendations} empty={t.noChange}>
+                  {({ message, severity }) => (
+                    <>
+                      <Badge of={severity} /> {message}
+                    </>
+                  )}
+                </List>
+              </Panel>
+              <Panel title={t.reliability} lead={t.reliabilityLead}>
+                <Reliability buckets={buckets} floor={overall.ece_noise_floor} />
+                <p>{overall.ece === null ? t.none : off === 0 ? t.noRangeOff : t.rangesOff(off)}</p>
+              </Panel>
+              <Panel title={t.statedConfidence} lead={t.confidenceLead}>
+                <Bars
+                  unit={t.decisions}
+                  rows={confidence_stats.histogram.map((value, at) => ({
+                    name: `${at * 10} to ${(at + 1) * 10} %`,
+                    value,
+                  }))}
+                />
+                {confidence_stats.habituation_detected && <p class="notice warn">{t.hardlyVaries}</p>}
+              </Panel>
+              <Panel title={t.brierParts} lead={t.brierSum}>
+                <dl class="figures">
+                  <Figure name={t.reliability} term="reliability" value={decimal(overall.reliability)} />
+                  <Figure name={t.resolution} term="resolution" value={decimal(overall.resolution)} />
+                  <Figure name={t.uncertainty} term="uncertainty" value={decimal(overall.uncertainty)} />
+                  <Figure name={t.skill} term="skill" value={signed(overall.skill)} />
+                  <Figure name={t.logScore} term="log" value={decimal(overall.log_score)} />
+                </dl>
+              </Panel>
+              <Panel title={t.drift}>
+                <Drift of={of} />
+              </Panel>
+              <Panel title={t.bySource} lead={t.bySourceLead}>
+                <Breakdown
+                  first={t.sourceOfOutcome}
+                  rows={[
+                    { name: t.observedEvidence, overall: report.by_reviewer.observed },
+                    { name: t.byOther, overall: report.by_reviewer.others },
+                    { name: t.byRecorder, overall: report.by_reviewer.self },
+                  ]}
+                />
+              </Panel>
+              {(['category', 'agent'] as const)
+                .filter((as) => !(as in of))
+                .map((as) => (
+                  <Panel key={as} title={as === 'agent' ? t.byAgent : t.byCategory}>
+                    <Compared
+                      first={t[as]}
+                      key={`${agent} ${category} ${window}`}
+                      names={Object.keys(stats?.[`by_${as}`] ?? {})}
+                      as={as}
+                      of={{ ...of, window }}
+                      cells={report.cells}
+                    />
+                  </Panel>
+                ))}
             </>
           )
         }}

@@ -73,7 +73,6 @@ export function Deliberation({ record }: { record: GetDecisionResult }) {
       title={t.deliberation}
       lead={isTimed(entries) ? t.inOrder : t.asGiven}
       at="deliberation"
-      wide
       folded={entries.length === 0 && !mayWrite}
     >
       <Timeline

@@ -126,7 +126,7 @@ function Story({ of }: { of: GetDossierResult }) {
   const judged = trail.find(({ allowed }) => allowed !== null)
   return (
     <>
-      <Panel title={texts.decision.decision} wide>
+      <Panel title={texts.decision.decision}>
         <p class="lead" dir="auto">
           {decision.decision}
         </p>
@@ -140,7 +140,7 @@ function Story({ of }: { of: GetDossierResult }) {
           ]}
         />
       </Panel>
-      <Panel title={t.policy} wide>
+      <Panel title={t.policy}>
         {policy === null ? (
           <p>{t.noPolicy}</p>
         ) : (
@@ -155,7 +155,7 @@ function Story({ of }: { of: GetDossierResult }) {
         )}
       </Panel>
       {approvals.length > 0 && (
-        <Panel title={texts.decision.approval} wide>
+        <Panel title={texts.decision.approval}>
           <List of={approvals}>
             {({ id, state, decided_by, decided_at, reason }) => (
               <>
@@ -166,7 +166,7 @@ function Story({ of }: { of: GetDossierResult }) {
           </List>
         </Panel>
       )}
-      <Panel title={texts.decision.evidence} wide>
+      <Panel title={texts.decision.evidence}>
         <List of={evidence} empty={t.noEvidence}>
           {({ seq, event_type, evidence_class, source, ts }) => (
             <>
@@ -179,7 +179,7 @@ function Story({ of }: { of: GetDossierResult }) {
           )}
         </List>
       </Panel>
-      <Panel title={t.outcomeAndScore} wide>
+      <Panel title={t.outcomeAndScore}>
         <Pairs
           rows={[
             [texts.decision.outcome, <Badge of={decision.outcome ?? 'pending'} />],
@@ -269,7 +269,7 @@ export function Dossier() {
             {key && !signed && <p class="notice warn">{t.noEd25519}</p>}
             <File of={dossier} />
             <Story of={dossier} />
-            <Panel title={t.acts} lead={t.actsLead} wide>
+            <Panel title={t.acts} lead={t.actsLead}>
               <Timeline
                 empty={t.none}
                 of={receipts.map((receipt, at) =>

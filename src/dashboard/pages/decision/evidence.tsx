@@ -82,7 +82,7 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
 export function EvidenceOf({ id }: { id: string }) {
   const loaded = useCall(id, (signal) => load(id, signal))
   return (
-    <Panel at="evidence" title={t.evidence} lead={t.lead(term('observed'), term('attested'))} wide>
+    <Panel at="evidence" title={t.evidence} lead={t.lead(term('observed'), term('attested'))}>
       <Show of={loaded}>
         {({ links, events, left, more }) => (
           <>

@@ -8,7 +8,7 @@ import { decimal, none, percent, time } from '../../figures.ts'
 import { To, ToDecision, ToList, useTitle, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, List, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
+import { Agent, Badge, List, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
 import { mayEdit } from '../write/edit.tsx'
 import { LinkForm } from '../write/link.tsx'
 import { Deliberation } from './deliberation.tsx'
@@ -91,7 +91,7 @@ function StatusLine({ of: one }: { of: GetDecisionResult }) {
       </span>
       <span>{one.category ?? none}</span>
       <span>
-        {one.recorded_by}, <When at={one.created_at} />
+        <Agent of={one.recorded_by} />, <When at={one.created_at} />
       </span>
       {mayEdit(session, one) && <To path={`/edit/${encodeURIComponent(one.id)}`}>{texts.write.edit.action}</To>}
       {may('write') && (
@@ -185,7 +185,7 @@ export function Decision() {
                 <Pairs rows={recordRows(one)} />
               </Panel>
               <EvidenceOf id={one.id} />
-              <Panel title={t.linkedDecisions} lead={t.linksLead} at="links" wide>
+              <Panel title={t.linkedDecisions} lead={t.linksLead} at="links">
                 <Graph key={one.id} id={one.id} />
                 <Dismissed links={one.links} />
                 {may('write') && <LinkForm key={one.id} id={one.id} />}

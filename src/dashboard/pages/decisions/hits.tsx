@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { decimal, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Badge, Term, Track } from '../../ui.tsx'
+import { Agent, Badge, Term, Track } from '../../ui.tsx'
 import { Marked, snippetOf, wordsOf } from './marks.tsx'
 import type { Found, Row, Wanted } from './search.ts'
 
@@ -67,7 +67,7 @@ function Hit({ row, words, scores }: { row: Row; words: readonly string[]; score
         <Badge of={row.stakes} />
         <span>{row.category}</span>
         <span>{t.said(percent(row.confidence))}</span>
-        <span>{row.recorded_by}</span>
+        {row.recorded_by && <Agent of={row.recorded_by} />}
         <span>{row.date}</span>
         {row.superseded_by && (
           <span>

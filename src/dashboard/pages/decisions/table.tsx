@@ -4,7 +4,7 @@ import { Csv } from '../../csv.tsx'
 import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Badge, Table } from '../../ui.tsx'
+import { Agent, Badge, Table } from '../../ui.tsx'
 import { csvRows, type Found, type Order, type Sort, type Wanted } from './search.ts'
 
 const t = texts.table
@@ -62,7 +62,7 @@ export function Listed({
           <Badge of={stakes} />,
           percent(confidence),
           <Badge of={outcome ?? 'pending'} />,
-          recorded_by,
+          recorded_by && <Agent of={recorded_by} />,
           date,
         ])}
       />

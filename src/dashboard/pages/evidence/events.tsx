@@ -45,7 +45,7 @@ export function Events() {
   } as const
   const loaded = useCall(JSON.stringify(query), (signal) => service.listEvidence(query, { signal }))
   return (
-    <Panel title={t.title} wide>
+    <Panel title={t.title}>
       <FilterBar
         fields={[{ name: 'type', label: t.type, placeholder: 'pr_merged' }]}
         choice={{ name: 'class', label: t.class, options: [['', t.both], 'observed', 'attested'] }}

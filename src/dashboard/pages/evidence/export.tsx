@@ -25,7 +25,7 @@ export function Export() {
   const submit = (read: Read) =>
     run(() => service.exportEvidenceBundle({ format: read('format') as 'json' | 'pdf' | 'both' }, { timeoutMs: 0 }))
   return (
-    <Panel title={t.title} lead={t.lead} wide>
+    <Panel title={t.title} lead={t.lead}>
       {!may('evidence') ? (
         <Empty>{t.needsEvidence}</Empty>
       ) : (

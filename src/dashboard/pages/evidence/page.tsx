@@ -53,11 +53,11 @@ export function Evidence() {
   // A link to an event leads to its proof.
   const proved = place.query.has('proof')
   return (
-    <div class="panels">
+    <>
       {proved && <Proof />}
       <Chain />
       <Export />
-      <Panel title={t.coverage} lead={t.theTwoClasses} wide>
+      <Panel title={t.coverage} lead={t.theTwoClasses}>
         <Show of={mapped}>
           {({ coverage }) => (
             <div class="sides">
@@ -84,7 +84,7 @@ export function Evidence() {
           )}
         </Show>
       </Panel>
-      <Panel title={t.controls} wide>
+      <Panel title={t.controls}>
         <Show of={mapped}>
           {(all) => {
             const alone = new Set(all.attested_only_controls)
@@ -119,7 +119,7 @@ export function Evidence() {
           }}
         </Show>
       </Panel>
-      <Panel title={t.lacking} wide>
+      <Panel title={t.lacking}>
         <Show of={mapped}>
           {({ insufficient_evidence: lacks, coverage }) => (
             <List
@@ -151,7 +151,7 @@ export function Evidence() {
       </Panel>
       {!proved && <Proof />}
       <Events />
-    </div>
+    </>
   )
 }
 
@@ -159,7 +159,7 @@ export function Evidence() {
 function Chain() {
   const loaded = useCall('checkpoint', (signal) => service.getCheckpoint({}, { signal }))
   return (
-    <Panel title={t.chain} wide>
+    <Panel title={t.chain}>
       <Show of={loaded}>
         {({ origin, size, root_hash, note, verifier_key, created_at }) => (
           <>

@@ -30,7 +30,7 @@ export function Proof() {
     [place.query.toString()],
   )
   return (
-    <Panel title={t.title} lead={t.lead(term('proof'))} wide>
+    <Panel title={t.title} lead={t.lead(term('proof'))}>
       {asked}
       <div ref={box} tabIndex={-1}>
         {seq > 0 ? <Path seq={seq} /> : <Empty>{t.empty}</Empty>}

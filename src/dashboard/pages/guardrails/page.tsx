@@ -36,9 +36,9 @@ export function Guardrails() {
     say(t.forced(name, String(rule.file)))
   }
   return (
-    <div class="panels">
+    <>
       {drafts && <Workbench />}
-      <Panel title={t.rulesInForce} wide>
+      <Panel title={t.rulesInForce}>
         <div class="bar">{periodChoice}</div>
         {said}
         <Show of={loaded}>
@@ -56,20 +56,22 @@ export function Guardrails() {
                   t.rule,
                   t.action,
                   t.appliesTo,
-                  t.tests,
-                  ...(fired_from ? [figures(t.fired(fired_from.slice(0, 10)))] : []),
-                  t.file,
+                  ...(fired_from ? [figures(t.fired(period === 'all' ? null : fired_from.slice(0, 10)))] : []),
                 ]}
-                rows={guardrails.map(
-                  ({ id, name, description, action, mode, fired, scope, conditions, requirements, file }) => [
+                rows={guardrails
+                  .toSorted((a, b) => (b.fired ?? 0) - (a.fired ?? 0))
+                  .map(({ id, name, description, action, mode, fired, scope, file }) => [
                     <>
                       <strong>{name ?? id}</strong> <code>{id}</code>
                       {description && <div class="quiet">{description}</div>}
                       {applies[id] && (
-                        <details>
+                        <details class="clamped">
                           <summary>
                             {texts.workbench.inWords} {applies[id]}
                           </summary>
+                          <p class="quiet">
+                            {t.file} <code>{file}</code>
+                          </p>
                           <pre tabIndex={0}>{yamlOf(written.get(id))}</pre>
                         </details>
                       )}
@@ -87,11 +89,8 @@ export function Guardrails() {
                       <Badge of={action} />
                     ),
                     scope ?? 'everything',
-                    `${texts.amount.condition(conditions)}, ${texts.amount.requirement(requirements)}`,
                     ...(fired === undefined ? [] : [whole(fired)]),
-                    <code>{file}</code>,
-                  ],
-                )}
+                  ])}
               />
               <p class="quiet">
                 {t.policy} <code>{policy_hash}</code>
@@ -102,6 +101,6 @@ export function Guardrails() {
       </Panel>
       <TryOut />
       <Trail />
-    </div>
+    </>
   )
 }

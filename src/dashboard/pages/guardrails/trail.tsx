@@ -8,7 +8,7 @@ import { To, ToDecision, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, otherDetail, stoppedBy } from '../../trail.ts'
-import { Badge, Panel, Table, When } from '../../ui.tsx'
+import { Agent, Badge, Panel, Table, When } from '../../ui.tsx'
 import { yamlOf } from '../../yaml.ts'
 import { ToBlock } from '../blocks/page.tsx'
 
@@ -89,7 +89,7 @@ export function Trail() {
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit({ ...query, limit: 25 }, { signal }))
   return (
-    <Panel title={t.caption} wide>
+    <Panel title={t.caption} lead={trail.agent !== undefined && t.ownOnly(trail.agent)}>
       <FilterBar
         fields={trailFilters}
         choice={{
@@ -115,7 +115,7 @@ export function Trail() {
               heads={t.heads}
               rows={entries.map((entry) => [
                 <When at={entry.at} />,
-                entry.agent,
+                <Agent of={entry.agent} />,
                 <Called entry={entry} />,
                 entry.allowed === null ? (
                   none

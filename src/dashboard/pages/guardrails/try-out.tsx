@@ -38,7 +38,7 @@ export function TryOut({ of = {}, title = t.title }: { of?: Record<string, unkno
     })
   }
   return (
-    <Panel title={title} lead={t.lead} wide>
+    <Panel title={title} lead={t.lead}>
       <Form submit={submit}>
         <Field
           label={t.action}

@@ -7,7 +7,7 @@ import { percent, whole } from '../../figures.ts'
 import { goWith, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
+import { Agent, Badge, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
 import { Labelled } from '../write/fields.tsx'
 import { type Completions, type Offer, offersAt } from './completion.ts'
 import { PutInShadow } from './put-in-shadow.tsx'
@@ -54,7 +54,7 @@ function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: {
           heads={t.changeHeads}
           rows={examples.map(({ at, agent, description, before, after, rules_after }) => [
             <When at={at} />,
-            agent,
+            <Agent of={agent} />,
             description,
             <>
               <Badge of={before} /> → <Badge of={after} />

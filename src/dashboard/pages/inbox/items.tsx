@@ -1,13 +1,15 @@
 /** The items of the inbox, walked with j and k; r opens the review of the one that has the focus. Several are settled or snoozed at once. */
+import { Fragment } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Outcome, ReadyResult } from '../../../../sdk/client.ts'
+import type { GetBriefingResult, Outcome, ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { To, ToDecision, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge } from '../../ui.tsx'
+import { breakerPrefix } from '../../trail.ts'
+import { Badge, When } from '../../ui.tsx'
 import { useWaits, writeLater } from '../../undo.tsx'
 import { OutcomeForm, outcomes } from '../decision/outcome.tsx'
 import { snooze, snoozed, wakeAll } from './snooze.ts'
@@ -110,7 +112,8 @@ function Bulk({ chosen, done }: { chosen: readonly Action[]; done: (text: string
   )
 }
 
-export function Items({ actions }: { actions: Action[] }) {
+/** @param stops whom breakers stopped */
+export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetBriefingResult['stops'] }) {
   const mayReview = useView().edits
   const list = useRef<HTMLOListElement>(null)
   const [open, setOpen] = useState<string | null>(null)
@@ -168,6 +171,14 @@ export function Items({ actions }: { actions: Action[] }) {
                   .filter(Boolean)
                   .map((one) => `${one}. `)}
                 {sentence(reason)} {isReview(action) ? '' : sentence(suggestion)}{' '}
+                {type === 'open_breaker' &&
+                  stops
+                    .filter(({ rule }) => rule === breakerPrefix + detail.scope)
+                    .map(({ agent, count, last_at, last_seq }) => (
+                      <Fragment key={agent}>
+                        <To path={`/blocks/${last_seq}`}>{texts.today.stopped(agent, count)}</To> <When at={last_at} />.{' '}
+                      </Fragment>
+                    ))}
                 {type === 'open_breaker' && action.decision_id && (
                   <ToDecision id={action.decision_id}>{t.trial}</ToDecision>
                 )}

@@ -7,7 +7,9 @@ import { FilterBar, keptOf, Pager, PlaceChoice, pageIn } from '../../form.tsx'
 import { To, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Agent, Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Suggestions } from '../decisions/filters.tsx'
+import { known } from '../decisions/search.ts'
 import { Items } from './items.tsx'
 
 const t = texts.inbox
@@ -16,16 +18,6 @@ const types = Object.keys(t.types) as Type[]
 const pageSize = 50
 const mostItems = 200
 const noApprovals: ListApprovalsResult = { approvals: [], total: 0 }
-
-/** Number of items; null if the session may not see them. */
-export async function waiting(signal: AbortSignal): Promise<number | null> {
-  const [ready, approvals] = await Promise.allSettled([
-    service.ready({ limit: 1 }, { signal }),
-    service.listApprovals({ state: 'pending', limit: 1 }, { signal }),
-  ])
-  if (ready.status === 'rejected') return null
-  return ready.value.total + (approvals.status === 'fulfilled' ? approvals.value.total : 0)
-}
 
 const fields = ['type', 'priority', 'date', 'decision_id', 'category', 'title', 'reason', 'suggestion'] as const
 
@@ -66,8 +58,8 @@ export function Inbox() {
     <>
       <FilterBar
         fields={[
-          { name: 'category', label: t.category },
-          { name: 'agent', label: t.agent },
+          { name: 'category', label: t.category, list: 'known-category' },
+          { name: 'agent', label: t.agent, list: 'known-agent' },
         ]}
         choice={{
           name: 'order',
@@ -79,6 +71,7 @@ export function Inbox() {
         }}
         cursor="page"
       />
+      <Suggestions stats={useCall('known', known).data} />
       <div class="bar">
         <PlaceChoice
           label={t.type}
@@ -107,13 +100,13 @@ export function Inbox() {
                 </p>
               ))}
               {showApprovals && waitingApprovals.total > 0 && (
-                <Panel title={t.approvals} wide>
+                <Panel title={t.approvals}>
                   <Table
                     caption={t.approvals}
                     heads={t.approvalHeads}
                     rows={waitingApprovals.approvals.map((one) => [
                       <To path={`/approvals/${one.id}`}>{one.action.description}</To>,
-                      one.requester,
+                      <Agent of={one.requester} />,
                       <Badge of={one.action.stakes ?? 'medium'} />,
                       <When at={one.expires_at} />,
                     ])}
@@ -128,7 +121,7 @@ export function Inbox() {
                     <Empty>{t.beyond}</Empty>
                   )
                 ) : (
-                  <Panel title={t.items} lead={may('write') ? t.keys : t.keysRead} wide>
+                  <Panel title={t.items} lead={may('write') ? t.keys : t.keysRead}>
                     <Items actions={ready.actions} />
                     <Csv name="inbox" fields={fields} rows={() => csvRows(asked)} />
                   </Panel>

@@ -5,7 +5,7 @@ import { whole } from '../../figures.ts'
 import { To, ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { breakerPrefix } from '../../trail.ts'
-import { Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
+import { Agent, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.today
 
@@ -46,7 +46,7 @@ export function Changes({ of }: { of: GetBriefingResult }) {
     overrides > 0 && <To path="/policy">{t.overrides(overrides)}</To>,
   ].filter(Boolean)
   return (
-    <Panel title={t.changed} wide>
+    <Panel title={t.changed}>
       {counts.length + stops.length === 0 && <Empty>{t.nothingChanged}</Empty>}
       {counts.length > 0 && (
         <p>
@@ -73,7 +73,7 @@ export function Changes({ of }: { of: GetBriefingResult }) {
           rows={stops
             .slice(0, 8)
             .map(({ agent, rule, count, last_at, last_seq, description }) => [
-              agent,
+              <Agent of={agent} />,
               <ToRule rule={rule} />,
               whole(count),
               <To path={`/blocks/${last_seq}`}>{description}</To>,

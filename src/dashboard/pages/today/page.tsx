@@ -1,13 +1,18 @@
 /** Today: what waits for the reader, what changed since the last look, what gets worse, and what was learnt. */
 import { useState } from 'preact/hooks'
-import type { GetCalibrationResult, ListApprovalsResult, ReadyResult } from '../../../../sdk/client.ts'
+import type {
+  GetBriefingResult,
+  GetCalibrationResult,
+  ListApprovalsResult,
+  ReadyResult,
+} from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { local, type Period, startOf } from '../../figures.ts'
 import { Choice, Field, Form, keptOf, usePeriod } from '../../form.tsx'
 import { goWith, To, ToDecision, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, List, Panel, When } from '../../ui.tsx'
+import { Agent, Badge, Empty, List, Panel, When } from '../../ui.tsx'
 import { Items, isReview } from '../inbox/items.tsx'
 import { Astray } from '../trust/astray.tsx'
 import { Changes } from './changes.tsx'
@@ -56,7 +61,7 @@ function Approvals({ of, cells }: { of: ListApprovalsResult; cells: GetCalibrati
         <>
           <To path={`/approvals/${one.id}`}>{one.action.description}</To> <Badge of={one.action.stakes ?? 'medium'} />
           <div class="quiet facts">
-            <span>{one.requester}</span>
+            <Agent of={one.requester} />
             <span>{t.expires(<When at={one.expires_at} />)}</span>
             <Record of={one} cells={cells} />
           </div>
@@ -68,10 +73,12 @@ function Approvals({ of, cells }: { of: ListApprovalsResult; cells: GetCalibrati
 
 function Waits({
   ready,
+  stops,
   approvals,
   cells,
 }: {
   ready: ReadyResult
+  stops: GetBriefingResult['stops']
   approvals: ListApprovalsResult
   cells: GetCalibrationResult['cells']
 }) {
@@ -81,10 +88,10 @@ function Waits({
   const conditions = [...current, ...contradictions.slice(0, mostContradictions)]
   const more = contradictions.length - mostContradictions
   return (
-    <Panel title={t.waits} wide>
+    <Panel title={t.waits}>
       {approvals.total + ready.total === 0 && <Empty>{t.nothingWaits}</Empty>}
       <Approvals of={approvals} cells={cells} />
-      {conditions.length > 0 && <Items actions={conditions} />}
+      {conditions.length > 0 && <Items actions={conditions} stops={stops} />}
       {more > 0 && (
         <p class="quiet">
           <To path="/inbox" query={{ type: 'contradiction' }}>
@@ -162,20 +169,20 @@ export function Today() {
           return (
             <>
               {isEmpty && <Start />}
-              <Waits ready={ready} approvals={approvals} cells={cells} />
+              <Waits ready={ready} stops={briefing.stops} approvals={approvals} cells={cells} />
               <Changes of={briefing} />
               {weeks.some(({ scored }) => scored > 0) && (
-                <Panel title={t.worse} lead={worse ? t.fell(worse) : t.noneWorse} wide>
+                <Panel title={t.worse} lead={worse ? t.fell(worse) : t.noneWorse}>
                   <Weeks weeks={weeks} />
                 </Panel>
               )}
-              <Panel title={t.learnt} wide>
+              <Panel title={t.learnt}>
                 <List of={lessons} empty={t.noneLearnt}>
                   {({ text, id, agent: by, shown }) => (
                     <>
                       <ToDecision id={id}>{text}</ToDecision>
                       <div class="quiet facts">
-                        <span>{by}</span>
+                        <Agent of={by} />
                         <span>{t.shown(shown)}</span>
                       </div>
                     </>

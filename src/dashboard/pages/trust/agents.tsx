@@ -3,7 +3,7 @@ import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
 import { shortPeriods } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
-import { Panel, Table } from '../../ui.tsx'
+import { Agent, Panel, Table } from '../../ui.tsx'
 import type { Cell } from '../../verdict.ts'
 
 const t = texts.trust.agents
@@ -73,7 +73,7 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
   const rank = ({ findings }: (typeof rows)[number]) =>
     2 * order.indexOf(findings.high) + order.indexOf(findings.critical)
   return (
-    <Panel title={t.title} lead={t.lead} wide>
+    <Panel title={t.title} lead={t.lead}>
       <div class="bar">
         <PlaceChoice label={t.threshold} name="alone" value={asked} options={t.thresholds} otherwise="70" />
       </div>
@@ -87,7 +87,7 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
             const from = askFrom(findings)
             return [
               <To path="/calibration" query={{ agent }}>
-                {agent}
+                <Agent of={agent} />
               </To>,
               <span class={`badge ${tone}`}>{words}</span>,
               ...weighty.map((stakes) => {
@@ -106,6 +106,13 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
                   <p>
                     <To path="/policy" query={{ draft: t.rule(agent, from) }}>
                       {t.ask(from)}
+                    </To>
+                  </p>
+                )}
+                {tone === '' && (
+                  <p>
+                    <To path="/" query={{ agent }}>
+                      {t.review}
                     </To>
                   </p>
                 )}

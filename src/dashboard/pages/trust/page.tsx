@@ -5,11 +5,10 @@ import { percent, startOf, whole } from '../../figures.ts'
 import { PlaceChoice, usePeriod } from '../../form.tsx'
 import { type Query, To, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Empty, Panel, Table } from '../../ui.tsx'
+import { Agent, Empty, Panel, Table } from '../../ui.tsx'
 import { type Cell, verdictSentence } from '../../verdict.ts'
 import { reportsOf } from '../calibration/reports.ts'
 import { Agents } from './agents.tsx'
-import { Compare } from './compare.tsx'
 
 const t = texts.trust
 const kinds = ['agent_stakes', 'agent_category', 'category_stakes'] as const
@@ -119,7 +118,7 @@ export function Trust() {
               {cells.length === 0 ? (
                 <Empty>{t.empty}</Empty>
               ) : (
-                <Panel title={t.kinds[kind]} lead={t.lead} wide>
+                <Panel title={t.kinds[kind]} lead={t.lead}>
                   <Table
                     caption={t.kinds[kind]}
                     heads={[t.names[row], ...columns, t.all]}
@@ -128,7 +127,7 @@ export function Trust() {
                         <strong>{t.all}</strong>
                       ) : row === 'agent' ? (
                         <To path="/calibration" query={{ agent: at }}>
-                          {at}
+                          <Agent of={at} />
                         </To>
                       ) : (
                         at
@@ -138,9 +137,6 @@ export function Trust() {
                   />
                   <Csv name="trust" fields={fields} rows={() => cells} />
                 </Panel>
-              )}
-              {row === 'agent' && values('agent').length > 1 && (
-                <Compare agents={values('agent')} window={window} since={since} cells={cells} />
               )}
               <p class="quiet">{t.counted(whole(cells[0]?.scored ?? 0))}</p>
             </>
