@@ -11,12 +11,28 @@ const maxMessageBytes = 67_108_864
 export const placeOf = (upstream: Upstream): string =>
   isCommand(upstream) ? JSON.stringify(upstream.command) : upstream.url
 
+/** Whether a server over HTTP has to be greeted again: it has forgotten the session, as one that was restarted, or is not there. */
+function isGone(error: unknown, inSession: boolean): boolean {
+  const { code, data } = error as { code?: unknown; data?: { status?: unknown } }
+  return code === 'ConnectionRefused' || (inSession && data?.status === 404)
+}
+
 export async function connectTo(upstream: Upstream): Promise<Transport> {
   // The caller's credentials are never passed on: a server has its own, from the settings.
   if (!isCommand(upstream)) {
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
     const requestInit = { headers: upstream.headers }
-    return new StreamableHTTPClientTransport(new URL(upstream.url), { requestInit }) as unknown as Transport
+    const wire = new StreamableHTTPClientTransport(new URL(upstream.url), { requestInit })
+    const send = wire.send.bind(wire)
+    wire.send = async (...given) => {
+      try {
+        await send(...given)
+      } catch (error) {
+        if (isGone(error, wire.sessionId !== undefined)) await wire.close()
+        throw error
+      }
+    }
+    return wire as unknown as Transport
   }
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
   const [command, ...args] = upstream.command

@@ -2,7 +2,7 @@
  * Several servers as one: a transport behind which each request goes to the server that has what it names, and lists are put together. Names
  * that two servers have get the name of their server in front.
  */
-import type { Transport } from '@modelcontextprotocol/server'
+import type { Transport, TransportSendOptions } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
 import {
   type Fields,
@@ -188,9 +188,10 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
     return null
   }
 
-  const answer = async (request: Request): Promise<void> => {
+  const answer = async (request: Request, options?: TransportSendOptions): Promise<void> => {
     const { id, method, params } = request
     const given = fieldsOf(params)
+    let to: Awaited<ReturnType<typeof routed>>
     try {
       if (method === 'initialize' || method === 'server/discover')
         return transport.onmessage?.(success(id, await greet(method, params)))
@@ -199,13 +200,14 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
         await askAll(method, given)
         return transport.onmessage?.(success(id, {}))
       }
-      const to = await routed(request)
-      if (to === null) return transport.onmessage?.(failure(id, -32_602, `No server has what ${method} names`))
-      await wires.get(to.server)!.send({ ...request, params: to.params } as Message)
+      to = await routed(request)
     } catch (error) {
       log('warn', 'a request to several servers failed', describeError(error))
-      transport.onmessage?.(failure(id, -32_000, `The servers behind the gateway can't answer ${method}`))
+      return transport.onmessage?.(failure(id, -32_000, `The servers behind the gateway can't answer ${method}`))
     }
+    if (to === null) return transport.onmessage?.(failure(id, -32_602, `No server has what ${method} names`))
+    // Whether it was made is not known if this fails, so it is not an answer.
+    await wires.get(to.server)!.send({ ...request, params: to.params } as Message, options)
   }
 
   /** A server has ended. The session is restarted as a whole, as the servers know what the client said to all; one that never answered is left out. */
@@ -256,9 +258,9 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
       const [first] = started
       if (wires.size === 0 && first?.status === 'rejected') throw first.reason
     },
-    async send(message) {
+    async send(message, options) {
       const given = message as Message
-      if (isRequest(given)) return answer(given)
+      if (isRequest(given)) return answer(given, options)
       if ('method' in given) return void (await Promise.allSettled([...wires.values()].map((wire) => wire.send(given))))
       const to = theirs.get(given.id as Id)
       if (to === undefined) return

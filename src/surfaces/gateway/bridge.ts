@@ -90,16 +90,20 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       .catch((error) => log('debug', 'the client of the gateway can not be reached', describeError(error)))
   }
 
+  /** There will be no answer to a request that was sent. */
+  const lose = async (id: Id): Promise<void> => {
+    const sent = calls.answered(id)
+    if (sent !== undefined) {
+      await gate
+        .ended(sent.call, { ok: null, output: null, duration_ms: elapsed() - sent.start })
+        .catch((error) => log('error', 'the end of a call could not be recorded', describeError(error)))
+      await toClient(refusal(id, lost(name), sent.meta), id)
+    } else if (requests.delete(id)) await toClient(failure(id, -32_000, `The server ${name} ended`), id)
+  }
+
   const onGone = () => {
     tools.forget()
-    for (const { id, value } of calls.takeAll()) {
-      void gate
-        .ended(value.call, { ok: null, output: null, duration_ms: elapsed() - value.start })
-        .catch((error) => log('error', 'the end of a call could not be recorded', describeError(error)))
-      void toClient(refusal(id, lost(name), value.meta), id)
-    }
-    for (const id of requests.keys()) void toClient(failure(id, -32_000, `The server ${name} ended`), id)
-    requests.clear()
+    for (const id of [...calls.sentIds(), ...requests.keys()]) void lose(id)
     if (greeting !== null) void toClient({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
   }
 
@@ -158,10 +162,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       await server.send({ ...request, params } as Message)
     } catch (error) {
       log('warn', 'a call could not be sent to its server', { server: name, ...describeError(error) })
-      const sent = calls.answered(id)
-      if (sent === undefined) return
-      await gate.ended(passed.call, { ok: null, output: null, duration_ms: elapsed() - sent.start })
-      await toClient(refusal(id, lost(name), meta), id)
+      await lose(id)
     }
   }
 
@@ -274,6 +275,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     connect,
     received: fromServer,
     gone: onGone,
+    unanswered: lose,
     greeting: () => (greeting === null ? null : fieldsOf(greeting.params)),
   })
   const tools = openToolList(gate, server.ask)

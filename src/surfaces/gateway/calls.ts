@@ -18,8 +18,7 @@ export interface Calls<T> {
   /** The call that was sent last: what a server sends on its own belongs to it. */
   latest(): Id | undefined
   withToken(token: unknown, tokenOf: (value: T) => unknown): Id | undefined
-  /** Ends all calls that were sent. */
-  takeAll(): { id: Id; value: T }[]
+  sentIds(): Id[]
 }
 
 export function openCalls<T>(): Calls<T> {
@@ -54,10 +53,6 @@ export function openCalls<T>(): Calls<T> {
     latest: () => [...sent.keys()].at(-1),
     withToken: (token, tokenOf) =>
       token === undefined ? undefined : [...sent].find(([, value]) => tokenOf(value) === token)?.[0],
-    takeAll() {
-      const all = [...sent].map(([id, value]) => ({ id, value }))
-      sent.clear()
-      return all
-    },
+    sentIds: () => [...sent.keys()],
   }
 }

@@ -1,7 +1,7 @@
 /** The gateway's connection with a server of tools: started when it is needed, and again if the server went away. */
 import type { Transport } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
-import { type Fields, fieldsOf, type Message, type Response } from './messages.ts'
+import { type Fields, fieldsOf, type Id, isRequest, type Message, type Response } from './messages.ts'
 
 export interface ConnectionOptions {
   name: string
@@ -13,6 +13,8 @@ export interface ConnectionOptions {
   received(message: Message): Promise<void>
   /** The server went away. */
   gone(): void
+  /** The server has ended the stream of its answer to a request, if it did not answer there. */
+  unanswered(id: Id): Promise<void>
   /** The server is back, and has to be greeted as its client greeted it; null if the client has not. */
   greeting(): Fields | null
 }
@@ -37,6 +39,7 @@ export function openConnection({
   connect,
   received,
   gone,
+  unanswered,
   greeting,
 }: ConnectionOptions): Connection {
   const own = new Map<unknown, (answer: Fields) => void>()
@@ -44,13 +47,24 @@ export function openConnection({
   let opening: Promise<Transport> | null = null
   let sequence = 0
 
+  const sendTo = (to: Transport, message: Message): Promise<void> => {
+    if (!isRequest(message)) return to.send(message)
+    const { id } = message
+    const ended = () => {
+      const resolve = own.get(id)
+      if (resolve) resolve({ error: { message: 'its answer ended early' } })
+      else void unanswered(id)
+    }
+    return to.send(message, { onRequestStreamEnd: ended })
+  }
+
   const ask = async (to: Transport, method: string, params: Fields): Promise<Fields> => {
     const id = `cstp-${session}-${sequence++}`
     const { promise, resolve, reject } = Promise.withResolvers<Fields>()
     own.set(id, resolve)
     const timer = setTimeout(() => reject(new Error(`${name} does not answer ${method}`)), timeoutMs)
     try {
-      await to.send({ jsonrpc: '2.0', id, method, params } as Message)
+      await sendTo(to, { jsonrpc: '2.0', id, method, params } as Message)
       const { error, result } = await promise
       if (error !== undefined) throw new Error(`${name} refuses ${method}: ${String(fieldsOf(error).message)}`)
       return fieldsOf(result)
@@ -94,7 +108,7 @@ export function openConnection({
 
   return {
     open: async () => void (await current()),
-    send: async (message) => (await current()).send(message),
+    send: async (message) => sendTo(await current(), message),
     ask: async (method, params) => ask(await current(), method, params),
     takes(response) {
       const resolve = own.get(response.id)

@@ -52,6 +52,83 @@ test("a server gets its own credentials, never the caller's", async () => {
   expect(new Set(headers.map((sent) => sent.get('authorization')))).toEqual(new Set(['Bearer of-the-server']))
 })
 
+/** A server over HTTP whose sessions end as a test wants, and which does with a call what the test wants. */
+function startFrail(onCall: (id: number) => Response | Promise<Response>) {
+  let session = 'first'
+  let made = 0
+  const one = Bun.serve({
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      if (request.method !== 'POST') return new Response(null, { status: 405 })
+      const { id, method } = (await request.json()) as { id?: number; method: string }
+      const answer = (result: object) =>
+        Response.json({ jsonrpc: '2.0', id, result }, { headers: { 'mcp-session-id': session } })
+      if (method === 'initialize')
+        return answer({
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'frail', version: '1' },
+        })
+      if (request.headers.get('mcp-session-id') !== session) return new Response('unknown session', { status: 404 })
+      if (id === undefined) return new Response(null, { status: 202 })
+      if (method === 'tools/list') return answer({ tools: [{ name: 'call', inputSchema: { type: 'object' } }] })
+      made++
+      return onCall(id)
+    },
+  })
+  servers.push(one)
+  const forget = (next: string) => {
+    session = next
+  }
+  return { url: `http://127.0.0.1:${one.port}/mcp`, forget, made: () => made }
+}
+
+const done = (id: number) =>
+  Response.json({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } })
+
+test('a server that has forgotten its session is greeted again, and no call is made twice', async () => {
+  const frail = startFrail(done)
+  const one = await open({ more: { frail: { url: frail.url } } })
+  const client = await one.connect({ server: 'frail' })
+  const call = async () => textsOf(await client.callTool({ name: 'call', arguments: {} }))
+  expect(await call()).toBe('done')
+  frail.forget('second')
+  const lost = await call()
+  expect([lost === 'done' || lost.includes('not sent') || lost.includes('unknown'), await call()]).toEqual([
+    true,
+    'done',
+  ])
+  expect(frail.made()).toBeLessThanOrEqual(3)
+})
+
+test.each([
+  ['before it answers', () => new Promise<Response>(() => {})],
+  [
+    'while it streams',
+    () =>
+      new Response(
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(': still working\n\n')
+            await Bun.sleep(200)
+            controller.close()
+          },
+        }),
+        { headers: { 'content-type': 'text/event-stream' } },
+      ),
+  ],
+])('a server that goes away %s leaves its call unknown', async (when, onCall) => {
+  const frail = startFrail(onCall as () => Response)
+  const one = await open({ more: { frail: { url: frail.url } } })
+  const client = await one.connect({ server: 'frail' })
+  const call = client.callTool({ name: 'call', arguments: {} })
+  while (frail.made() === 0) await Bun.sleep(10)
+  if (when === 'before it answers') await servers.at(-1)!.stop(true)
+  expect(textsOf(await call)).toContain('is unknown')
+  expect(frail.made()).toBe(1)
+})
+
 test('a server that can not be reached is an error with its name', async () => {
   const one = await open({ more: { remote: { command: ['/no/such/server'] } } })
   await expect(one.connect({ server: 'remote' })).rejects.toThrow("The server remote can't be reached")
