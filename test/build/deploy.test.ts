@@ -1,13 +1,14 @@
 /** The files of docs/deploy: they are well-formed, name settings and metrics that exist, and the key that they mount can be read. */
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { chmod } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Ajv from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
 import { settings } from '../../src/app/config/config.ts'
 import { testNeeding } from '../support/needing.ts'
 import { bareEnv, inTemporaryDir, root, run, serve } from '../support/process.ts'
+import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
 
 const at = (...parts: string[]) => join(root, 'docs/deploy', ...parts)
 const read = (...parts: string[]) => Bun.file(at(...parts)).text()
@@ -99,6 +100,21 @@ test('every manifest of the chart fits the schema of Kubernetes', async () => {
     expect(() => new kinds[manifest.kind](manifest).validate()).not.toThrow()
   }
 })
+
+const goTitle = 'Go’s templates, with the functions that Helm gives them, render the chart to the same manifests'
+test.skipIf(whyNoGo !== null)(whyNoGo === null ? goTitle : `${goTitle} (skipped: ${whyNoGo})`, () =>
+  inTemporaryDir(async (dir) => {
+    await buildGo(join(root, 'test/support/helm/main.go'), join(dir, 'render'))
+    for (const given of [{}, { settings: { CSTP_LOG_LEVEL: 'debug' }, replicas: 3 }]) {
+      const { values, manifests } = await rendered(given)
+      await writeFile(join(dir, 'given.json'), JSON.stringify({ Values: values, Release: { Name: 'cstp' } }))
+      const command = [join(dir, 'render'), at('helm/templates/cstp.yaml'), join(dir, 'given.json')]
+      const { status, out, err } = await run(command, { cwd: dir, env: bareEnv(dir) })
+      expect([status, err]).toEqual([0, ''])
+      expect(parseAllDocuments(out).map((one) => one.toJS())).toEqual(manifests)
+    }
+  }),
+)
 
 testNeeding('helm', 'Helm renders the chart to the same manifests', async () => {
   const command = ['helm', 'template', 'cstp', at('helm')]
