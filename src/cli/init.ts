@@ -1,5 +1,5 @@
 /** cstp init: connects the clients of agents in a folder, proves that they are connected, and undoes that. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { quoted } from '../../plugin/hooks/cstp-hook.mjs'
@@ -14,6 +14,7 @@ import { excludeEdit, repositoryOf, trackedOf } from '../app/init/git.ts'
 import { type Proof, proofLine, prove } from '../app/init/proof.ts'
 import { type InitClient, initClients, type Wiring } from '../app/init/wiring.ts'
 import { isCompiled, noteCommand, ownCommand } from '../app/service-file.ts'
+import { regularText } from '../core/disk.ts'
 import { timestamp } from '../core/time.ts'
 import { choices, defineCommand, toggle, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
@@ -62,7 +63,7 @@ const trust: Partial<Record<InitClient, string>> = {
 
 /** What Codex lets its model type, which passes no hook. */
 const typing = (dir: string): string =>
-  letsType(readFileSync(join(dir, '.codex', 'config.toml'), 'utf8'))
+  letsType(regularText(join(dir, '.codex', 'config.toml')) ?? '')
     ? 'Codex asks no hook about what is typed into a command that runs (write_stdin): unified_exec_tty = false below [features] of .codex/config.toml lets none be typed.'
     : 'Codex asks no hook about what is typed into a command that runs: it may start none with a terminal (unified_exec_tty in .codex/config.toml).'
 
@@ -76,7 +77,7 @@ const modes: Record<Wiring['mode'], string> = {
 /** Whether shared settings stop calls of everybody: as their owner wrote it. */
 function isRequired(dir: string): boolean {
   try {
-    return JSON.parse(readFileSync(join(dir, '.cstp', 'init.json'), 'utf8')).required === true
+    return JSON.parse(regularText(join(dir, '.cstp', 'init.json')) ?? '{}').required === true
   } catch {
     return false
   }

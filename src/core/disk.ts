@@ -1,7 +1,33 @@
 /** Flushes folder entries to stable storage, and writes private files so that they are complete whenever they exist. */
 import { randomBytes } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+
+const most = 4 * 1_048_576
+
+/**
+ * The bytes of a file that somebody else may have put there, such as a repository; null if there is none. In its place may be a pipe or
+ * device, from which a read never returns, or gigabytes.
+ * @throws Error if it is anything but a regular file of at most 4 MiB
+ */
+export function regularFile(path: string): Buffer | null {
+  let file: number | null = null
+  try {
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const found = fstatSync(file)
+    if (!found.isFile() || found.size > most) throw new Error('is no regular file of at most 4 MiB')
+    return readFileSync(file)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
+  } finally {
+    if (file !== null) closeSync(file)
+  }
+}
+
+/** As {@link regularFile}, as text. */
+export const regularText = (path: string): string | null => regularFile(path)?.toString('utf8') ?? null
 
 /** Makes creations, renames and removals in a folder durable. Windows refuses this (EPERM), and does it on its own. */
 export async function syncFolder(path: string, platform: string = process.platform): Promise<void> {

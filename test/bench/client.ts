@@ -32,13 +32,15 @@ export function requestBytes(input: {
 }
 
 const headEnd = '\r\n\r\n'
+const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 
-/** Length of head and body together, or null while the head is not whole. Header names come as Bun and most servers spell them. */
+/** Length of head and body together, NaN if it comes in chunks; null while the head is not whole. */
 function sizes(bytes: Buffer): { head: number; total: number } | null {
   const end = bytes.indexOf(headEnd)
   if (end < 0) return null
   const head = bytes.toString('latin1', 0, end)
   const length = /content-length: *(\d+)/i.exec(head)
+  if (!length && /transfer-encoding: *chunked/i.test(head)) return { head: end + headEnd.length, total: Number.NaN }
   if (!length) throw new Error(`an answer without a length: ${head}`)
   return { head: end + headEnd.length, total: end + headEnd.length + Number(length[1]) }
 }
@@ -70,6 +72,7 @@ export async function connect(
           const found = sizes(bytes)
           if (found) ({ head, total } = found)
         }
+        if (Number.isNaN(total) && bytes.subarray(-lastChunk.length).equals(lastChunk)) total = bytes.length
         if (total > 0 && bytes.length >= total) return finish(bytes)
         // The chunk's memory is the socket's own.
         held = held ? bytes : Buffer.from(bytes)

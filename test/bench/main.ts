@@ -13,6 +13,7 @@ import { gateway } from './parts/gateway.ts'
 import { guardrails } from './parts/guardrails.ts'
 import { http } from './parts/http.ts'
 import { memory } from './parts/memory.ts'
+import { overload } from './parts/overload.ts'
 import { queries } from './parts/queries.ts'
 import { recall } from './parts/recall.ts'
 import { record } from './parts/record.ts'
@@ -24,7 +25,21 @@ import type { Site } from './site.ts'
 import { verdicts } from './targets.ts'
 
 const parts: Record<string, (bench: Bench) => Promise<void>> = {
-  ...{ http, queries, record, guardrails, startup, statistics, memory, recall, evidence, erasure, gateway, workspaces },
+  ...{
+    http,
+    queries,
+    record,
+    guardrails,
+    startup,
+    statistics,
+    memory,
+    recall,
+    evidence,
+    erasure,
+    overload,
+    gateway,
+    workspaces,
+  },
 }
 const stores = ['embedded', 'postgres'] as const
 

@@ -1,6 +1,6 @@
 /** cstp init: what it writes for each client, that a second run changes nothing, and that --undo restores every byte. */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Ajv from 'ajv'
@@ -261,6 +261,34 @@ describe('cstp init', () => {
     ])
     expect(await treeOf(dir)).toEqual(first)
   })
+
+  test.skipIf(process.platform === 'win32')(
+    'what a repository has in place of a file, a pipe or a link that leads out of it, is neither waited for nor written',
+    async () => {
+      const outside = await folder({ profile: 'mine' })
+      const links = { file: join(outside, 'profile'), missing: join(outside, 'new'), folder: outside }
+      for (const [what, path, refused] of [
+        ['pipe', '.mcp.json', 'is no regular file'],
+        ['file', 'CLAUDE.local.md', 'leads out of'],
+        ['missing', '.mcp.json', 'leads out of'],
+        ['folder', '.claude', 'leads out of'],
+      ] as const) {
+        const [dir, data] = [await folder({ 'a.txt': '' }), await folder()]
+        if (what === 'pipe') Bun.spawnSync(['mkfifo', join(dir, path)])
+        else await symlink(links[what], join(dir, path))
+        const { status, err } = await run(dir, data, ['--client', 'claude-code'])
+        expect([status, err]).toEqual([1, expect.stringContaining(refused)])
+        expect((await readdir(dir)).sort()).toEqual(['a.txt', path].sort())
+      }
+      expect(await treeOf(outside)).toEqual({ profile: btoa('mine') })
+      const [dir, data] = [await folder(), await folder()]
+      expect((await run(dir, data, ['--client', 'claude-code'])).status).toBe(0)
+      await rm(join(dir, '.mcp.json'))
+      Bun.spawnSync(['mkfifo', join(dir, '.mcp.json')])
+      const { out } = await cstp(['doctor'], bareEnv(data))
+      expect(out).toContain('.mcp.json: is no regular file')
+    },
+  )
 
   test('a file that was changed since loses only what was added', async () => {
     const [dir, data] = [await folder(before), await folder()]

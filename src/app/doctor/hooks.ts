@@ -1,8 +1,9 @@
 /** Checks the connections that `cstp init` wrote: compares their files, then runs the commands in them as the clients do. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
+import { regularText } from '../../core/disk.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { type Astray, astray, isUngated } from '../../domain/hook/astray.ts'
 import type { HookSession } from '../../domain/hook/session.ts'
@@ -87,8 +88,8 @@ function againLine(client: InitClient, { mode, shared, required, url }: Wiring, 
 
 /** Whether init would leave a file as it is. */
 function isIntact({ path, apply }: Edit): boolean {
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : null
   try {
+    const text = regularText(path)
     return text !== null && apply(text) === text
   } catch {
     return false
@@ -99,6 +100,15 @@ const modeOf = (hook: Connection['hook']): string | null => {
   if (hook === null) return null
   const text = 'command' in hook ? hook.command : hook.url
   return /--(shadow|guard)\b|[?&]mode=(shadow|guard)\b/.exec(text)?.slice(1).find(Boolean) ?? 'enforce'
+}
+
+function isScript(path: string): boolean {
+  try {
+    return regularText(path) === script
+  } catch {
+    // Something else than a file is in its place.
+    return false
+  }
 }
 
 /** What of a client's files is not as init wrote it. */
@@ -118,8 +128,7 @@ function* changed(client: InitClient, wiring: Wiring, dir: string, found: Connec
   if (lacking !== undefined) yield error(`${name}: its commands run ${lacking}, which is gone`, again)
   if (wiring.runtime !== null) {
     if (!existsSync(path)) yield error(`${name}: its hook script ${path} is gone`, again)
-    else if (readFileSync(path, 'utf8') !== script)
-      yield error(`${name}: its hook script ${path} is not the one of this version`, again)
+    else if (!isScript(path)) yield error(`${name}: its hook script ${path} is not the one of this version`, again)
   }
   const mode = modeOf(found.hook)
   if (mode === null) yield error(`${name}: there is no hook of ours in ${hooks.path}`, again)

@@ -1,8 +1,10 @@
 /** Writes and undoes the files of `cstp init`; the original content is saved byte for byte in the data directory. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, readFile, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { regularFile } from '../../core/disk.ts'
+import { messageOf } from '../../core/log.ts'
 import type { Edit } from './clients.ts'
 import { Uneditable } from './edits.ts'
 import type { InitClient, Wiring } from './wiring.ts'
@@ -32,22 +34,38 @@ export interface Change {
   what: 'written' | 'unchanged' | 'restored' | 'removed' | 'edited'
 }
 
+const isBelow = (dir: string, path: string): boolean => !relative(dir, path).startsWith('..')
+
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
 const places = (data_dir: string): string => join(data_dir, 'init')
 const placeOf = (data_dir: string, dir: string): string => join(places(data_dir), `${sha256(dir).slice(0, 16)}.json`)
 
-async function bytesAt(path: string): Promise<Buffer | null> {
+/**
+ * The bytes of a file that is about to be edited; null if there is none.
+ * @param dir the connected folder: a repository may have a link in place of a file in it that leads to any file of the user
+ * @throws Uneditable naming the file
+ */
+async function bytesAt(path: string, dir: string): Promise<Buffer | null> {
+  if (isBelow(dir, path)) {
+    let there = path
+    while (there !== dir && (await lstat(there).catch(() => null)) === null) there = dirname(there)
+    const real = await realpath(there).catch(() => null)
+    if (real === null || !isBelow(await realpath(dir), real))
+      throw new Uneditable(`${path}: a link leads out of ${dir}`)
+  }
   try {
-    return await readFile(path)
+    return regularFile(path)
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
-    throw error
+    throw new Uneditable(`${path}: ${messageOf(error)}`)
   }
 }
 
 async function readManifest(path: string): Promise<Manifest | null> {
-  const bytes = await bytesAt(path)
-  return bytes && (JSON.parse(bytes.toString('utf8')) as Manifest)
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  return text === null ? null : (JSON.parse(text) as Manifest)
 }
 
 /** The manifests of all folders that were changed. */
@@ -81,7 +99,7 @@ export async function apply(
   const known = await readManifest(placeOf(data_dir, made.dir))
   const planned = await Promise.all(
     edits.map(async ({ path, apply: edit, undo: withoutOurs }) => {
-      const before = await bytesAt(path)
+      const before = await bytesAt(path, made.dir)
       try {
         return { path, before, text: edit(before?.toString('utf8') ?? null), withoutOurs }
       } catch (error) {
@@ -127,8 +145,6 @@ export async function apply(
   return changes
 }
 
-const isBelow = (dir: string, path: string): boolean => !relative(dir, path).startsWith('..')
-
 /** The manifest of a folder that was moved here, or of which this is a copy: files that init wrote are here, byte for byte. */
 async function manifestOfCopy(data_dir: string, dir: string): Promise<Manifest | null> {
   const found = await Promise.all(
@@ -138,7 +154,7 @@ async function manifestOfCopy(data_dir: string, dir: string): Promise<Manifest |
       const files = inside.map((file) => ({ ...file, path: here(file.path), folders: file.folders.map(here) }))
       const states = await Promise.all(
         files.map(async ({ path, written }) => {
-          const bytes = await bytesAt(path)
+          const bytes = await bytesAt(path, dir)
           return bytes !== null && sha256(bytes) === written
         }),
       )
@@ -154,7 +170,7 @@ async function oursIn(dir: string, edits: readonly Edit[]): Promise<Kept[]> {
   const paths = [...new Set(edits.map(({ path }) => path))].filter((path) => isBelow(dir, path))
   const found = await Promise.all(
     paths.map(async (path) => {
-      const text = (await bytesAt(path))?.toString('utf8')
+      const text = (await bytesAt(path, dir))?.toString('utf8')
       return text !== undefined && `${relative(dir, path)}\n${text}`.includes('cstp') ? [path] : []
     }),
   )
@@ -177,7 +193,7 @@ export async function undo(data_dir: string, dir: string, edits: readonly Edit[]
   ]
   const changes: Change[] = []
   for (const { path, before, written, folders } of files.toReversed()) {
-    const now = await bytesAt(path)
+    const now = await bytesAt(path, dir)
     if (now === null || others.has(path)) continue
     const edit = edits.find((one) => one.path === path)
     if (sha256(now) === written) {

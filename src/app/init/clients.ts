@@ -1,6 +1,6 @@
 /** What `cstp init` writes for each client: the files, and how each is edited. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { regularText } from '../../core/disk.ts'
 import { codexThroughGateway, codexWithoutGateway } from './codex-servers.ts'
 import { type Entries, editJson, withBlock, withHooks, withListed, withParagraph, withServer } from './edits.ts'
 import { throughGateway, withoutGateway } from './gateway.ts'
@@ -174,7 +174,7 @@ const opencodeIgnored = (dir: string): Edit => ({
 /** The page of instructions that Gemini CLI reads: `context.fileName` of its settings, or GEMINI.md. */
 function geminiPage(dir: string): string {
   try {
-    const { context } = JSON.parse(readFileSync(join(dir, '.gemini', 'settings.json'), 'utf8'))
+    const { context } = JSON.parse(regularText(join(dir, '.gemini', 'settings.json')) ?? '{}')
     const [first] = [context?.fileName].flat()
     return typeof first === 'string' && first !== '' ? first : 'GEMINI.md'
   } catch {

@@ -1,6 +1,6 @@
 /** What the files of a client say now: the command of the hook that guards tool calls, and that of the MCP server. */
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { regularText } from '../../core/disk.ts'
 import { filesOf } from './clients.ts'
 import { isOurs } from './edits.ts'
 import type { InitClient, Wiring } from './wiring.ts'
@@ -54,9 +54,9 @@ export function connectionOf(client: InitClient, wiring: Wiring, dir: string): C
   const { hooks, server } = filesOf(client, wiring, dir)
   const unreadable: Connection['unreadable'] = []
   const read = (path: string, parse: (text: string) => unknown): Plain => {
-    if (!existsSync(path)) return {}
     try {
-      return plain(parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')))
+      const text = regularText(path)
+      return text === null ? {} : plain(parse(text.replace(/^\ufeff/, '')))
     } catch (error) {
       if (!unreadable.some((one) => one.path === path)) unreadable.push({ path, why: (error as Error).message })
       return {}
@@ -66,9 +66,10 @@ export function connectionOf(client: InitClient, wiring: Wiring, dir: string): C
   const parseServer = server.path.endsWith('.toml') ? Bun.TOML.parse : JSON.parse
   const found = { files, server: serverIn(read(server.path, parseServer)), unreadable }
   if (client !== 'opencode') return { ...found, hook: hookIn(read(hooks.path, JSON.parse), gates[client]) }
-  const plugin = existsSync(hooks.path) ? readFileSync(hooks.path, 'utf8') : ''
-  const command = /spawnSync\(("(?:[^"\\]|\\.)*"), \{ shell: true/.exec(plugin)?.[1]
-  return { ...found, hook: command ? { command: JSON.parse(command) } : null }
+  const { command } = read(hooks.path, (plugin) => ({
+    command: JSON.parse(/spawnSync\(("(?:[^"\\]|\\.)*"), \{ shell: true/.exec(plugin)?.[1] ?? 'null'),
+  }))
+  return { ...found, hook: typeof command === 'string' ? { command } : null }
 }
 
 /** Settings of a client that turn its hooks or our server off, with the file that has them. */
@@ -91,7 +92,7 @@ export function* switchesOf(
     let root: Plain = {}
     try {
       const parse = path.endsWith('.toml') ? Bun.TOML.parse : JSON.parse
-      root = plain(parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')))
+      root = plain(parse((regularText(path) ?? '').replace(/^\ufeff/, '')))
     } catch {
       // A file that is missing or can't be parsed switches nothing off.
     }

@@ -58,7 +58,8 @@ function placesOf(rows: readonly Row[]): Neighbours {
 
 /** The Markdown files of the folder, each with its origin. */
 async function filesOf(folder: string): Promise<Map<string, { text: string; state: ReturnType<typeof stateOf> }>> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.md'))
+  const found = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  const names = found.flatMap((one) => (one.isFile() && one.name.endsWith('.md') ? [one.name] : []))
   const read = async (name: string) => {
     const text = await readFile(join(folder, name), 'utf8')
     return [name, { text, state: stateOf(text) }] as const

@@ -451,7 +451,8 @@ function invitation(from, client) {
   const mark = folder && join(folder, 'cstp-invited')
   if (!mark || existsSync(mark)) return ''
   try {
-    writeFileSync(mark, '')
+    // A link in its place may lead anywhere.
+    writeFileSync(mark, '', { flag: 'wx' })
   } catch {
     return ''
   }

@@ -169,6 +169,19 @@ function absence(rule: LoadedRule): string {
   return `it applies to actions without ${fields.join(', ')}, as it blocks${others}; write when_missing: match if this is intended, else no_match`
 }
 
+/** Rules that stop every call through the gateway before it is made, since it has no result yet; rules without an exception for that. */
+function stopsCalls(rule: LoadedRule): Found[] {
+  if (rule.action === 'warn' || rule.action === 'log') return []
+  return [...mustHold(rule)]
+    .filter(
+      ([field, all]) => /^context\.result(?:\.|$)/.test(field) && all.every((one) => one.when_missing === 'match'),
+    )
+    .map(([field]) => [
+      'assumed_match',
+      `it stops every call before it is made, which has no ${field} yet; write when_missing: no_match, and the result is withheld instead`,
+    ])
+}
+
 /** Findings on a set of rules, in the order of the rules. */
 export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
   return rules.flatMap((rule, index) => {
@@ -185,7 +198,9 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
       found.push(['no_message', 'a blocked agent does not learn why: add a message'])
     const claims = rule.trust === 'evidence' ? satisfiedByClaims(rule) : null
     if (claims !== null) found.push(['claims_only', claimsOnly(claims)])
-    if (rule.assumed_match.length > 0) found.push(['assumed_match', absence(rule)])
+    const stopped = stopsCalls(rule)
+    if (stopped.length > 0) found.push(...stopped)
+    else if (rule.assumed_match.length > 0) found.push(['assumed_match', absence(rule)])
     const { id, file, line } = rule
     return found.map(([kind, message]) => ({ rule: id, file, line, kind, message }))
   })

@@ -106,6 +106,22 @@ test('a rule that blocks where a field is absent, and does not say so', async ()
   expect(await kinds(`[{ id: r, message: m, action: warn, conditions: [${field} }] }]`)).toEqual([])
 })
 
+test('a rule about the result of a call that stops every call, since none has one before it is made', async () => {
+  const messages = async (action: string, when_missing: string) =>
+    lintRules(
+      (
+        await policyOf(
+          `[{ id: r, message: m, action: ${action}, conditions: [{ type: field, field: context.result.suspicious, operator: "==", value: true${when_missing} }] }]`,
+        )
+      ).rules.map(({ rule }) => rule),
+    ).map(({ message }) => message)
+  const stops = expect.stringContaining('every call before it is made, which has no context.result.suspicious yet')
+  for (const said of ['', ', when_missing: match']) expect(await messages('block', said)).toEqual([stops])
+  expect(await messages('step_up', ', when_missing: match')).toEqual([stops])
+  expect(await messages('block', ', when_missing: no_match')).toEqual([])
+  expect(await messages('warn', ', when_missing: match')).toEqual([])
+})
+
 test('a rule that blocks on a command and names no tool blocks tools that have no command', async () => {
   const messages = async (...conditions: string[]) =>
     lintRules(
