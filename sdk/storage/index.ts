@@ -2,6 +2,7 @@
 export type { DecisionRecord } from '../schema/decision.ts'
 export * from '../schema/decision-fields.ts'
 export * from './audit.ts'
+export * from './counted.ts'
 export * from './drivers.ts'
 export * from './edges.ts'
 export * from './embedder.ts'

@@ -3,13 +3,12 @@ import { expect, test } from 'bun:test'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { random } from '../../sdk/storage/conformance/search/corpus.ts'
 import { countedOf, recordOf } from '../../sdk/storage/conformance/store/records.ts'
+import { type CountedDecision, groupDecisions } from '../../sdk/storage/counted.ts'
 import { compareText, confidenceRank, scoredValue } from '../../sdk/storage/fields.ts'
 import { compileFilter } from '../../sdk/storage/filter.ts'
 import {
-  type CountedDecision,
   countBy,
   countDecisions,
-  groupDecisions,
   outcomeGroups,
   outcomeGroupsByCategory,
   reasonGroups,

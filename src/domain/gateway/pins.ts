@@ -9,10 +9,8 @@ import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/canonical.ts'
 import { visibleCopy, visibleText } from '../../core/quote.ts'
 import { timestamp } from '../../core/time.ts'
+import { pinCollection } from '../record/hook-records.ts'
 import { findingsInValue } from './suspicious.ts'
-
-/** Name of the collection, for moving it to another store. One record for each server. */
-export const pinCollection = 'gateway_pin'
 
 /** A tool as its server describes it. */
 export interface ToolDefinition {

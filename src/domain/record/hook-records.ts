@@ -1,4 +1,4 @@
-/** What is stored of the hooks of agents' clients: the names of the collections, and the checked calls of tools. */
+/** What is stored of the hooks of agents' clients and of the gateway: the names of the collections, and the checked calls of tools. */
 import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import { commitCollection } from './decision/commits.ts'
 
@@ -12,6 +12,9 @@ export const hookCollections = {
   client: 'hook_client',
   commit: commitCollection,
 } as const
+
+/** Tools of servers behind the gateway, one record for each server. */
+export const pinCollection = 'gateway_pin'
 
 /** A call of a tool. */
 export interface HookAction {

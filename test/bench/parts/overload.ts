@@ -227,10 +227,11 @@ async function slowReaders(bench: Bench, child: Child): Promise<void> {
 
 export async function overload(bench: Bench): Promise<void> {
   if (bench.store !== 'embedded') return
-  const size = bench.middle
-  if (!bench.sizes.includes(size)) return
+  const size = Math.max(0, ...bench.sizes.filter((one) => one <= bench.middle))
+  if (size === 0) return
   const port = await freePort()
-  const child = await bench.quietServer(await bench.scratch(size, 'local'), {
+  const child = await bench.quietServer(await bench.scratch(size, 'hash'), {
+    embedder: 'hash',
     bun: ['--preload', new URL('../entries/stretches.ts', import.meta.url).pathname],
     env: { STRETCHES_PORT: String(port) },
   })

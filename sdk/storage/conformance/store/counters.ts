@@ -2,9 +2,9 @@
 
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { sortNames } from '../../../schema/decision-fields.ts'
+import type { CountedDecision } from '../../counted.ts'
 import { fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
-import type { CountedDecision } from '../../groups.ts'
 import type { GroupKey, ListFilter, Store } from '../../store.ts'
 import { random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'

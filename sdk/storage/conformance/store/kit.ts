@@ -1,7 +1,8 @@
 /** Helpers shared by the parts of the store suite. */
+
+import { type CountedDecision, groupDecisions } from '../../counted.ts'
 import { isStorageError, type StorageErrorKind } from '../../errors.ts'
 import { compareText } from '../../fields.ts'
-import { type CountedDecision, groupDecisions } from '../../groups.ts'
 import type { CountFilter, DecisionReader, GroupKey, Store, Transaction } from '../../store.ts'
 import { thrownBy } from '../check.ts'
 import type { TestRunner } from '../runner.ts'

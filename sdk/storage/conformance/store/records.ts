@@ -1,7 +1,7 @@
 /** Decision records for the store suite: small, distinct, and the same for the same number. */
 import { type DecisionRecord, outcomeValues, stakesValues } from '../../../schema/decision.ts'
+import type { CountedDecision } from '../../counted.ts'
 import { filterFields } from '../../fields.ts'
-import type { CountedDecision } from '../../groups.ts'
 import type { Generation, Store, StoreOptions } from '../../store.ts'
 
 /** Ids of seven decisions a day. They ascend with the number; their parts after `-decision-` do not. */

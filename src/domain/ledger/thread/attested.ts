@@ -16,6 +16,7 @@ import { commitCollection } from '../../record/decision/commits.ts'
 import { revisionCollection } from '../../record/decision/revisions.ts'
 import { erasureCollections } from '../../record/decision/tombstone.ts'
 import { formerLinkCollection } from '../../record/history/former-links.ts'
+import { pinCollection } from '../../record/hook-records.ts'
 import { commitmentOf } from './commitment.ts'
 
 /** The collections whose records decide what is allowed, or say what was. */
@@ -28,6 +29,7 @@ export const attestedCollections: readonly string[] = [
   commitCollection,
   deferralCollection,
   formerLinkCollection,
+  pinCollection,
   revisionCollection,
 ]
 const attested: ReadonlySet<string> = new Set(attestedCollections)

@@ -2,18 +2,11 @@
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../../sdk/schema/as-of.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import {
-  type DecisionGroup,
-  decisionPages,
-  type GroupKey,
-  parseRecord,
-  readDecisions,
-  type StoredText,
-} from '../../../../sdk/storage/decisions.ts'
+import { decisionPages, parseRecord, readDecisions, type StoredText } from '../../../../sdk/storage/decisions.ts'
 import { edgeOrder, edgesOf } from '../../../../sdk/storage/edges.ts'
 import { compareText, fieldsOrder, filterFields } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
-import { countDecisions, type Groups, groupDecisions, resultOf } from '../../../../sdk/storage/groups.ts'
+import { countDecisions, type Groups } from '../../../../sdk/storage/groups.ts'
 import { keyedPages } from '../../../../sdk/storage/keyed.ts'
 import type {
   CountFilter,
@@ -29,6 +22,7 @@ import { timestamp } from '../../../core/time.ts'
 import { recordedAt } from '../decision/decision.ts'
 import { erasureCollections, type Tombstone } from '../decision/tombstone.ts'
 import { formerSources } from './former-links.ts'
+import { groupsOfBoth } from './past-groups.ts'
 import { statesAsOf } from './states.ts'
 
 /** The queries that can be answered for an earlier time. */
@@ -177,28 +171,6 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
     created_ms: Date.parse(record.created_at),
   })
 
-  /**
-   * What gives the only unchanged decision of a pull request its `result`, if changed ones share it: the store names none that is alone in
-   * its part.
-   */
-  async function namedIn<K extends GroupKey>(
-    unchanged: CountFilter,
-    by: readonly K[],
-    results: ReadonlyMap<string, DecisionFields>,
-  ): Promise<DecisionGroup<K>[]> {
-    const moved: DecisionGroup<K>[] = []
-    for (const [result, { agent, project, pr }] of results) {
-      const of = { ...unchanged, agent, project: project!, pr: pr! }
-      for (const group of await store.decisions.groups(of, by)) {
-        const { settled_by, result: known } = group as Partial<DecisionGroup<'settled_by' | 'result'>>
-        if (known !== null || resultOf({ agent, project, pr, settled_by: settled_by! }) !== result) continue
-        moved.push({ ...group, count: -group.count }, { ...group, result })
-      }
-      await yieldToEventLoop()
-    }
-    return moved
-  }
-
   const decisions: PastStore['decisions'] = {
     get: async (ids) => (await read(ids)).map(textOf),
     find: async (query) => (await read(await store.decisions.find(query))).map(({ record }) => record.id),
@@ -216,21 +188,7 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
         return { texts: (await read(page.map(({ id }) => id))).map(textOf), total: total + changed.length }
       }),
     groups: (filter, by) =>
-      ofBoth(filter, async (unchanged, states) => {
-        const results = new Map<string, DecisionFields>()
-        if (by.some((key) => key === 'result'))
-          for (const fields of states) {
-            const result = resultOf(fields)
-            if (result !== null) results.set(result, fields)
-          }
-        const counted = states.map((fields) => ({ fields, reasons: [] }))
-        const changed = groupDecisions(counted, by, new Set(results.keys()))
-        return addGroups(
-          [...(await store.decisions.groups(unchanged, by)), ...(await namedIn(unchanged, by, results))],
-          changed,
-          by,
-        )
-      }),
+      ofBoth(filter, (unchanged, states) => groupsOfBoth(store.decisions, unchanged, states, by, yieldToEventLoop)),
   }
 
   const edges: PastStore['edges'] = {
@@ -261,21 +219,6 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
     noteErased,
     block: () => ({ at: timestamp(at_ms), limits: shown() }),
   }
-}
-
-/** The sums of two lists of groups. */
-function addGroups<K extends GroupKey>(
-  one: readonly DecisionGroup<K>[],
-  other: readonly DecisionGroup<K>[],
-  by: readonly K[],
-): DecisionGroup<K>[] {
-  const sums = new Map<string, DecisionGroup<K>>()
-  for (const group of [...one, ...other]) {
-    const key = JSON.stringify(by.map((name) => group[name]))
-    const known = sums.get(key)
-    sums.set(key, known ? { ...known, count: known.count + group.count } : group)
-  }
-  return [...sums.values()].filter(({ count }) => count > 0)
 }
 
 /** The part of a filter that no update changes, for the decisions of a time. */

@@ -2,11 +2,11 @@
 
 import { eq, or } from 'drizzle-orm'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { reasonSums } from '../../../../sdk/storage/counted.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
-import { reasonSums } from '../../../../sdk/storage/groups.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type {
   CountFilter,

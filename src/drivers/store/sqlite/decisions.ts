@@ -1,11 +1,11 @@
 /** Decisions inside a write transaction: row, document, terms, edges and pending file. */
 
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { reasonSums } from '../../../../sdk/storage/counted.ts'
 import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import type { Erasers } from '../../../../sdk/storage/erasure.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { filterFields } from '../../../../sdk/storage/fields.ts'
-import { reasonSums } from '../../../../sdk/storage/groups.ts'
 import type { Verb } from '../../../../sdk/storage/members.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { DecisionFields, DecisionWriter, StoredText } from '../../../../sdk/storage/store.ts'

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { notePins } from '../../../../src/domain/gateway/pins.ts'
 import { attestedCollections, attestedReads } from '../../../../src/domain/ledger/thread/attested.ts'
 import { examineThread, type ThreadFlaw } from '../../../../src/domain/ledger/thread/examine/examine.ts'
 import { keyedFlaws } from '../../../../src/domain/ledger/thread/examine/keyed.ts'
@@ -61,6 +62,11 @@ beforeAll(async () => {
   await call('unlinkDecisions', { source_id: failed, target_id: other, edge_type: 'depends_on' })
   erased = await record({ source_key: 'letters/1', created_at: '2026-06-30', recorded_by: 'eve' }, 'root')
   await call('eraseDecision', { id: erased, basis: 'article 17', reason: 'asked for' }, 'root')
+  const place = { place: 'npx files', identity: 'files 1.0' }
+  const tool = { name: 'read', description: 'Reads a file' }
+  await notePins(store, 'files', [tool], place, clock.now)
+  await notePins(store, 'files', [{ ...tool, description: 'Reads and sends a file' }], place, clock.now)
+  await call('acceptPins', { server: 'files' }, 'root')
   await store.transaction((tx) => tx.keyed.put('hook_commit', failed, ['0123456789abcdef']))
   clock.now += 60_000
   await services.thread.sequence()
