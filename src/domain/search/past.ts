@@ -94,6 +94,8 @@ export function pastView(view: SearchView, past: Past, read: Read, most = maxCan
   }
 }
 
+/** Other calls have their turn in between. */
+const comparedAtOnce = 50
 const sameText = 'Found by the text of today, shown as of then: others whose text has changed since may be missing'
 const sameStatistics = 'Scores use the word statistics of today'
 
@@ -108,8 +110,12 @@ export async function limitSearch(
   if (by_words) past.limit('current_statistics', sameStatistics)
   const textOf = ({ record }: Awaited<ReturnType<Past['read']>>[number]) =>
     JSON.stringify([embeddedTexts(record), analyse(record)])
-  const then = new Map((await past.read(ids)).map((one) => [one.record.id, textOf(one)]))
-  const now = await readDecisions(store.decisions, ids)
-  const changed = now.filter((one) => then.get(one.record.id) !== textOf(one)).map(({ record }) => record.id)
+  const changed: string[] = []
+  for (let from = 0; from < ids.length; from += comparedAtOnce) {
+    const some = ids.slice(from, from + comparedAtOnce)
+    const then = new Map((await past.read(some)).map((one) => [one.record.id, textOf(one)]))
+    for (const one of await readDecisions(store.decisions, some))
+      if (then.get(one.record.id) !== textOf(one)) changed.push(one.record.id)
+  }
   if (changed.length > 0) past.limit('text_changed_since', sameText, changed)
 }

@@ -241,9 +241,9 @@ export async function overload(bench: Bench): Promise<void> {
     await beside(bench, child, size, name, Array(8).fill(post(child, body, greedy)), 4_000)
   const mixed = Array.from({ length: 512 }, (_, at) => {
     const by = tokens[at % 30]!
-    const [, dear] = costliest[(at >> 1) % costliest.length]!
+    const [, expensive] = costliest[(at >> 1) % costliest.length]!
     const cheap = callBody('recordDecision', paramsOf(50_000_000 + at))
-    return post(child, at % 2 === 0 ? dear : cheap, by)
+    return post(child, at % 2 === 0 ? expensive : cheap, by)
   })
   await beside(bench, child, size, '512 mixed clients', mixed, 15_000)
   await child.stop()

@@ -14,6 +14,8 @@ export const mostDecisions = 5_000
 export const mostChanged = 50
 
 const pageSize = 500
+/** So many are evaluated at once; a draft may have a thousand rules. */
+const atOnce = 4
 
 interface TrialTools {
   store: Pick<Store, 'audit' | 'decisions'>
@@ -38,17 +40,27 @@ function without<Rule extends { mode?: unknown }>(rule: Rule): Rule {
   return rest as Rule
 }
 
+/** The items, with a turn for other calls in between. */
+async function* inTurns<T>(items: readonly T[], yieldToEventLoop: () => Promise<void>): AsyncGenerator<T> {
+  for (const [at, item] of items.entries()) {
+    if (at % atOnce === 0) await yieldToEventLoop()
+    yield item
+  }
+}
+
 /** The newest audit entries since a time. A dry run is not a check of an action. */
 async function* entriesOf({ store, yieldToEventLoop }: TrialTools, since_ms: number): AsyncGenerator<StoredAuditEntry> {
   let cursor: number | undefined
   for (let left = mostEntries; left > 0; ) {
     const limit = Math.min(pageSize, left)
     const page = await store.audit.list({ since_ms, limit, ...(cursor !== undefined && { cursor }) })
-    yield* page.filter((entry) => !isDryRun(entry))
+    yield* inTurns(
+      page.filter((entry) => !isDryRun(entry)),
+      yieldToEventLoop,
+    )
     left -= page.length
     cursor = page.at(-1)?.seq
     if (page.length < limit) return
-    await yieldToEventLoop()
   }
 }
 
@@ -62,9 +74,8 @@ async function* reviewedOf({ store, yieldToEventLoop }: TrialTools): AsyncGenera
       offset,
       limit: pageSize,
     })
-    for (const text of texts) yield parseRecord(text)
+    for await (const text of inTurns(texts, yieldToEventLoop)) yield parseRecord(text)
     if (texts.length < pageSize) return
-    await yieldToEventLoop()
   }
 }
 

@@ -50,7 +50,8 @@ export interface Past {
 
 /** How often an answer is asked for while decisions change under it. */
 const maxAttempts = 3
-const pageSize = 500
+/** Other calls have their turn after each page. */
+const pageSize = 100
 const maxIds = 100
 const maxIncoming = 10_000
 
@@ -100,6 +101,7 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
           ])
         found.push(stored)
       }
+      await yieldToEventLoop()
     }
     return found
   }
@@ -136,7 +138,6 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
       found.of_today += page.length
       for (const { record, indexed } of await read(page.map(({ id }) => id)))
         found.states.push(filterFields(record, indexed))
-      await yieldToEventLoop()
     }
     return found
   }
