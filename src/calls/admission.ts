@@ -49,7 +49,7 @@ const turnMs = 4
 const sweepMs = 250
 const retryAfterSeconds = 2
 
-const overloaded = (why: string): CstpError =>
+export const overloaded = (why: string): CstpError =>
   new CstpError('overloaded', `${why}: try again in ${retryAfterSeconds} s; nothing was done`, {
     retry_after: retryAfterSeconds,
   })
@@ -140,6 +140,20 @@ export function createAdmission(options: AdmissionOptions): Admission {
     if (waiting > 0) schedule()
   }
 
+  /** Refuses the last calls of the agent that waits for most, unless that is this one: nobody is turned away by what others have waiting. */
+  function makeRoom(agent: Agent, cost: number): boolean {
+    while (waiting + cost > max_waiting) {
+      let most = agent
+      for (const one of agents.values()) if (one.waiting_cost > most.waiting_cost) most = one
+      if (most.waiting_cost <= agent.waiting_cost + cost) return false
+      const last = most.waiting.pop()!
+      most.waiting_cost -= last.cost
+      waiting -= last.cost
+      last.refuse(overloaded('The server has too much work'))
+    }
+    return true
+  }
+
   /** Refuses what has waited too long, as long as anything waits. */
   function sweep(): void {
     isSwept = waiting > 0
@@ -159,7 +173,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const agent = agentOf(name)
       if (!isTurnOver() && agent.waiting.length === 0 && fits(agent, cost)) return start(name, agent, cost)
       if (agent.waiting_cost + cost > max_waiting / 4) throw overloaded('This agent has too many calls waiting')
-      if (waiting + cost > max_waiting) {
+      if (waiting + cost > max_waiting && !makeRoom(agent, cost)) {
         if (agent.running === 0 && agent.waiting.length === 0) agents.delete(name)
         throw overloaded('The server has too much work')
       }
@@ -180,6 +194,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
 // What a call costs is known before it runs: from its method, and from how much it asks for and brings along.
 
 const perEntries = 20
+/** Of a page beyond so many entries each costs several times as much, since their texts may fill the longest answer. */
+const shortPage = 100
+const afterShort = 3
 /** Characters of parameters that cost as much as reading one decision. */
 const perCharacters = 32_768
 /** An answer as of an earlier time looks up what each decision was then. */
@@ -194,7 +211,8 @@ const numberIn = (params: Record<string, unknown>, name: string): number => {
 export function costOf(base: number, params: unknown, size: number): number {
   const given = (params !== null && typeof params === 'object' ? params : {}) as Record<string, unknown>
   const isPast = (given.as_of ?? given.asOf ?? null) !== null
-  const entries = numberIn(given, 'limit') + numberIn(given, 'offset')
+  const limit = numberIn(given, 'limit')
+  const entries = limit + numberIn(given, 'offset') + afterShort * Math.max(0, limit - shortPage)
   return base * (isPast ? ofThePast : 1) + entries / perEntries + size / perCharacters
 }
 

@@ -12,7 +12,7 @@ import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
 import { openUngated } from '../domain/hook/ungated.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { AlteredRecord } from '../domain/ledger/thread/attested.ts'
-import { type Admission, costOf, sizeOf } from './admission.ts'
+import { type Admission, costOf, overloaded, sizeOf } from './admission.ts'
 import type { Method, MethodTable } from './method.ts'
 import { JsonText, printPage } from './page.ts'
 import type { Call, Services } from './services.ts'
@@ -28,6 +28,8 @@ export interface Request {
   prints?: boolean
   /** W3C `traceparent` of the caller. */
   traceparent?: string | null | undefined
+  /** Whether its answer may be made; asked when the call starts, since others may have used up the room for answers while it waited. */
+  hasRoom?: () => boolean
 }
 
 /** Resolves with the method's result. @throws only CstpError */
@@ -171,6 +173,7 @@ export function createDispatch(
     const entered = options.admission?.enter(caller.agent, costOf(cost, request.params, size))
     const end = entered instanceof Promise ? await entered : entered
     try {
+      if (request.hasRoom?.() === false) throw overloaded('Too many bytes of answers are not read yet')
       signal.throwIfAborted()
       if (method.effect !== 'read') await quota.require(caller.agent)
       const given = parse(request.params)

@@ -140,6 +140,23 @@ test('what waits too long is refused with the time to wait, and so is what does 
   expect(calls.has('greedy')).toBe(1)
 })
 
+test('an agent with nothing waiting is never refused because of what others have waiting: the one with most loses its last', async () => {
+  const control = controlled({ ...limits, capacity: 2, max_waiting: 16 })
+  const calls = running(control)
+  for (const agent of ['a', 'b', 'c', 'd']) for (let at = 0; at < 6; at++) calls.enter(agent)
+  await control.settle()
+  const before = calls.refused.length
+  calls.enter('late')
+  await control.settle()
+  expect(calls.refused.slice(before).map(({ agent }) => agent)).not.toContain('late')
+  for (let at = 0; at < 3; at++) {
+    calls.end()
+    await control.settle()
+  }
+  expect(calls.has('late') + calls.refused.filter(({ agent }) => agent === 'late').length).toBe(1)
+  expect(calls.has('late')).toBe(1)
+})
+
 test('whatever comes and ends in whatever order: shares hold, every call starts or is refused, nothing is left', async () => {
   const agents = ['a', 'b', 'c', 'd']
   const step = fc.oneof(
@@ -181,7 +198,7 @@ test('whatever comes and ends in whatever order: shares hold, every call starts 
 
 test('a call costs what its method does, more with what it asks for, brings along, and for an earlier time', () => {
   expect(costOf(4, {}, 0)).toBe(4)
-  expect(costOf(4, { limit: 500, offset: 10_000 }, 0)).toBe(529)
+  expect(costOf(4, { limit: 500, offset: 10_000 }, 0)).toBe(589)
   expect(costOf(4, { asOf: '2026-01-01' }, 0)).toBe(64)
   expect(costOf(1, { limit: 'many', offset: -5, as_of: null }, 327_680)).toBe(11)
   expect(costOf(1, null, 0)).toBe(1)

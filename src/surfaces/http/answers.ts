@@ -49,9 +49,15 @@ export function createAnswers(most_bytes: number, after: (ms: number, run: () =>
     hasRoom: (agent) => (held.get(agent) ?? 0) < most_bytes / 4 && total < most_bytes,
     send(pieces, agent, status, retry_after) {
       if (lengthOf(pieces) <= uncountedLength) return jsonPieces(pieces, status, retry_after)
-      const bytes = Buffer.from((pieces as readonly string[]).join(''))
-      const release = reserve(agent, bytes.length)
-      return release && new Response(readAsSent(bytes, release, after), jsonPieces([], status, retry_after))
+      const texts = pieces as readonly string[]
+      const length = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+      const release = reserve(agent, length)
+      if (release === null) return null
+      // Written piece by piece: joined first, a long answer would be in memory once more.
+      const bytes = Buffer.allocUnsafeSlow(length)
+      let at = 0
+      for (const text of texts) at += bytes.write(text, at)
+      return new Response(readAsSent(bytes, release, after), jsonPieces([], status, retry_after))
     },
   }
 }

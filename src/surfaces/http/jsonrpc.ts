@@ -17,6 +17,8 @@ export interface Exchange {
   newRequestId(): string
   /** W3C `traceparent` of the request. */
   traceparent?: string | null
+  /** Whether an answer may be made; see `hasRoom` of a call. */
+  hasRoom?: () => boolean
   /** Called once, for the entries after the first. Returns the seconds to wait, 0 to proceed. */
   take(cost: number): number | Promise<number>
 }
@@ -86,10 +88,13 @@ async function answerOne(value: unknown, exchange: Exchange, dispatch: Dispatch)
   const envelope = readEnvelope(value)
   if ('error' in envelope) return failed(envelope.error, envelope.id)
   const { method, params, id } = envelope
-  const { caller, signal, traceparent } = exchange
+  const { caller, signal, traceparent, hasRoom } = exchange
   const request_id = exchange.newRequestId()
   try {
-    return succeeded(await dispatch({ method, params, caller, request_id, signal, traceparent, prints: true }), id)
+    return succeeded(
+      await dispatch({ method, params, caller, request_id, signal, traceparent, hasRoom, prints: true }),
+      id,
+    )
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     return failed(error, id)
@@ -226,12 +231,13 @@ export async function answerRpc(
   { dispatch, answers, requests, newRequestId, stopping }: RpcOptions,
 ): Promise<{ response: Response; lacks: Scope | null }> {
   const take = (cost: number) => requests.take(caller.agent, cost)
-  if (!answers.hasRoom(caller.agent)) return { response: unread(), lacks: null }
+  const hasRoom = () => answers.hasRoom(caller.agent)
+  if (!hasRoom()) return { response: unread(), lacks: null }
   const bytes = refusedBody(request, limit) ?? (await read(limit))
   if (bytes instanceof Response) return { response: bytes, lacks: null }
   if (bytes.length > longBody) await parsingTurn()
   const traceparent = request.headers.get('traceparent')
-  const exchange = { caller, signal: stopping, newRequestId, traceparent, take }
+  const exchange = { caller, signal: stopping, newRequestId, traceparent, take, hasRoom }
   const { body, error, retry_after, lacks = null } = await answer(bytes, exchange, dispatch)
   const response =
     body === null
