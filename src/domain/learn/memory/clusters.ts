@@ -137,7 +137,7 @@ export function central(points: readonly Point[]): Point {
 export interface Phrases {
   /** Distance up to which two statements say the same. */
   readonly same_distance: number
-  /** Vectors of the texts. Those that the embedder refused, or did not finish before the signal aborted, are missing. */
+  /** Vectors of the texts. Those that the embedder refused, or had not finished when the signal aborted, are missing. */
   vectors(texts: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Float32Array>>
 }
 
@@ -155,32 +155,54 @@ const sameShare = 1 / 3
 export function openPhrases(embedder: Embedder): Phrases {
   // A Map iterates in order of insertion: the first key is the least recently used.
   const kept = new Map<string, Float32Array>()
+  /** Texts that are being embedded, for all who ask for them meanwhile. */
+  const underWay = new Map<string, Promise<void>>()
   let id = embedder.id
   function keep(text: string, vector: Float32Array): void {
     kept.delete(text)
     kept.set(text, vector)
     if (kept.size > maxKept) kept.delete(kept.keys().next().value!)
   }
+
+  /** Embeds texts, a batch after the other. It goes on when its caller has stopped waiting: otherwise the next one would begin again. */
+  function begin(texts: readonly string[]): void {
+    let before = Promise.resolve()
+    for (let from = 0; from < texts.length; from += atOnce) {
+      const batch = texts.slice(from, from + atOnce)
+      before = before.then(async () => {
+        const by = embedder.id
+        const vectors = await embedder.embed(batch, 'document', new AbortController().signal)
+        for (const [at, text] of batch.entries())
+          if (by === id) keep(text, vectors[at]!.slice(0, embedder.effective_dimensions))
+      })
+      const end = () => {
+        for (const text of batch) underWay.delete(text)
+      }
+      // After a failure the caller sees which vectors are missing, and joins those texts only by wording.
+      const ended = before.then(end, end)
+      for (const text of batch) underWay.set(text, ended)
+    }
+  }
+
   return {
     same_distance: embedder.noise_distance * sameShare,
     async vectors(texts, signal) {
       if (id !== embedder.id) kept.clear()
       id = embedder.id
+      const all = [...new Set(texts)]
+      begin(all.filter((text) => !kept.has(text) && !underWay.has(text)))
+      const waits = new Set(all.flatMap((text) => underWay.get(text) ?? []))
+      if (waits.size > 0 && !signal.aborted) {
+        const { promise: aborted, resolve: abort } = Promise.withResolvers<void>()
+        const stop = () => abort()
+        signal.addEventListener('abort', stop)
+        await Promise.race([aborted, Promise.all(waits)])
+        signal.removeEventListener('abort', stop)
+      }
       const found = new Map<string, Float32Array>()
-      for (const text of texts) {
+      for (const text of all) {
         const vector = kept.get(text)
         if (vector) found.set(text, vector)
-      }
-      const missing = [...new Set(texts)].filter((text) => !found.has(text))
-      try {
-        for (let from = 0; from < missing.length; from += atOnce) {
-          const batch = missing.slice(from, from + atOnce)
-          const vectors = await embedder.embed(batch, 'document', signal)
-          for (const [at, text] of batch.entries())
-            found.set(text, vectors[at]!.slice(0, embedder.effective_dimensions))
-        }
-      } catch {
-        // The caller sees which vectors are missing, and joins those texts only by wording.
       }
       for (const [text, vector] of found) keep(text, vector)
       return found

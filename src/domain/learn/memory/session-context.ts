@@ -98,8 +98,8 @@ export type SessionContext = v.InferOutput<typeof SessionContext>
 const minReviewed = 5
 /** A principle needs two decisions. */
 const minForPrinciple = 2
-/** Longest wait for the embedder: statements that are not compared by then are joined by their wording. */
-const maxWaitMs = 500
+/** Longest wait for the embedder: statements that are not compared by then are joined by their wording, and compared for the next call. */
+const maxWaitMs = 250
 const maxContradictions = 5
 
 /** What a model is shown of a session context. Lists have only what bears on the task, and decisions are ready to be shown. */

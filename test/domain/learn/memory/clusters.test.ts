@@ -152,6 +152,25 @@ test('statements in other words are joined by the distances of the store, and di
   expect(Math.min(...largest)).toBeGreaterThanOrEqual(2)
 })
 
+test('each statement is embedded once: callers wait for each other, and one that leaves loses nothing', async () => {
+  const asked: string[] = []
+  const counted = {
+    ...embedder,
+    id: embedder.id,
+    embed: (texts: readonly string[], kind: 'document' | 'query', signal: AbortSignal) => {
+      asked.push(...texts)
+      return embedder.embed(texts, kind, signal)
+    },
+  }
+  const phrases = openPhrases(counted)
+  const gone = AbortSignal.abort()
+  expect((await phrases.vectors(others, gone)).size).toBe(0)
+  const alive = AbortSignal.timeout(60_000)
+  const found = await Promise.all([phrases.vectors(others, alive), phrases.vectors(others.toReversed(), alive)])
+  expect(found.map(({ size }) => size)).toEqual([others.length, others.length])
+  expect(asked.toSorted()).toEqual(others.toSorted())
+})
+
 const peps = sharedText('data/peps.jsonl')
 
 test.skipIf(peps === null)(
