@@ -63,7 +63,8 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
     const { name, rawName, value, inlineValue } = token
     if (!Object.hasOwn(known, name)) {
       const near = nearest(name, Object.keys(known))
-      throw misuse(`unknown flag ${rawName}${near ? `; did you mean --${near}?` : ''}`)
+      const other = parsed.words.length > 0 ? ' (flags of another command come after --)' : ''
+      throw misuse(`unknown flag ${rawName}${near ? `; did you mean --${near}?` : ''}${other}`)
     }
     const { kind, value: placeholder = 'value', choices } = known[name]!
     if (kind === 'switch') {

@@ -124,7 +124,7 @@ async function run({ flags: given, words, env, configuration, signal }: Run<type
 
 export const gateway = defineCommand({
   name: 'gateway',
-  usage: '[command…]',
+  usage: '[-- command…]',
   summary: 'Judge the calls of an MCP client to a server of tools.',
   about: [
     "Put `cstp gateway --` in front of a server's command in the settings of any MCP client (cstp init --gateway does). The gateway starts the server, passes on everything that the two say to each other, and judges each call of a tool by the guardrails before the server gets it. A call that can't be judged is not made.",

@@ -127,7 +127,9 @@ export async function checkCall(
 ): Promise<CheckedCall> {
   const source = sourceOf(call)
   const key = sessionKey(source, place)
-  const project = call.project ?? (await readHookSession(call.store.keyed, key))?.project ?? null
+  // A session of the gateway has the project of its calls.
+  const isNamed = call.project !== null || call.client === 'gateway'
+  const project = isNamed ? call.project : ((await readHookSession(call.store.keyed, key))?.project ?? null)
   const recording = new Set(
     (await call.policy.current()).rules.flatMap(({ rule }) =>
       rule.record === 'decision' && rule.mode !== 'shadow' ? [rule.id] : [],
@@ -137,11 +139,12 @@ export async function checkCall(
     const { verdict, record_id, would_block, fired, at_ms } = evaluation
     await changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = opened(before, tool)
+      const input_digest = digestOf(tool.input)
       await putAction(tx, key, id, {
         tool: tool.tool.slice(0, 256),
         at_ms,
-        input_digest: digestOf(tool.input),
-        may_run: runs === undefined ? null : digestOf(runs),
+        input_digest,
+        may_run: runs === undefined ? null : runs === tool.input ? input_digest : digestOf(runs),
         verdict,
         record_id,
         would_block: would_block.length > 0,

@@ -98,7 +98,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
         .ended(sent.call, { ok: null, output: null, duration_ms: elapsed() - sent.start })
         .catch((error) => log('error', 'the end of a call could not be recorded', describeError(error)))
       await toClient(refusal(id, lost(name), sent.meta), id)
-    } else if (requests.delete(id)) await toClient(failure(id, -32_000, `The server ${name} ended`), id)
+    } else if (requests.delete(id))
+      await toClient(failure(id, -32_000, `The server ${name} ended before it answered`), id)
   }
 
   const onGone = () => {
@@ -263,8 +264,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     log('warn', 'the gateway could not pass on a message', { server: name, ...describeError(error) })
     if (!isRequest(message)) return
     requests.delete(message.id)
-    const refused = refusedWith(error, message.id)
-    await toClient(refused ?? failure(message.id, -32_000, `The server ${name} can't be reached`), message.id)
+    await toClient(refusedWith(error, message.id, name), message.id)
   }
 
   const server = openConnection({

@@ -83,6 +83,7 @@ export function openConnection({
     made.onerror = (error) => log('debug', 'gateway', { server: name, ...describeError(error) })
     made.onclose = () => {
       if (wire !== made) return
+      log('warn', 'a server behind the gateway ended', { server: name })
       wire = null
       for (const resolve of own.values()) resolve({ error: { message: 'it ended' } })
       gone()

@@ -48,16 +48,20 @@ export const failure = (id: Id, code: number, message: string, data?: unknown): 
 
 export const success = (id: Id, result: Record<string, unknown>): Message => ({ jsonrpc: '2.0', id, result })
 
-/** The answer of a server that refused a request with an HTTP status; null if there is none. */
-export function refusedWith(error: unknown, id: Id): Message | null {
-  const { text } = fieldsOf((error as { data?: unknown } | null)?.data)
-  if (typeof text !== 'string') return null
+/** The answer of a server that refused a request with an HTTP status, else what is known of why it can't be reached. */
+export function refusedWith(error: unknown, id: Id, name: string): Message {
+  const { text, status } = fieldsOf((error as { data?: unknown } | null)?.data)
   try {
-    const { code, message, data } = fieldsOf(fieldsOf(JSON.parse(text)).error)
-    return typeof code === 'number' && typeof message === 'string' ? failure(id, code, message, data) : null
+    const { code, message, data } = fieldsOf(fieldsOf(JSON.parse(String(text))).error)
+    if (typeof code === 'number' && typeof message === 'string') return failure(id, code, message, data)
   } catch {
-    return null
+    // A page for people, or nothing.
   }
+  const asksForLogin = status === 401 || status === 403
+  const why = asksForLogin
+    ? `asks for a login (HTTP ${status}): put its credentials into headers of its entry in the settings`
+    : "can't be reached"
+  return failure(id, -32_000, `The server ${name} ${why}`)
 }
 
 /** The result of a call that the gateway did not send: an error that the model reads. */

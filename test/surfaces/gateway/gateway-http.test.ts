@@ -134,6 +134,13 @@ test('a server that can not be reached is an error with its name', async () => {
   await expect(one.connect({ server: 'remote' })).rejects.toThrow("The server remote can't be reached")
 })
 
+test('a server that asks for a login is an error that says where its credentials go', async () => {
+  const asking = Bun.serve({ port: 0, fetch: () => new Response('Log in first', { status: 401 }) })
+  servers.push(asking)
+  const one = await open({ more: { remote: { url: `http://127.0.0.1:${asking.port}/mcp` } } })
+  await expect(one.connect({ server: 'remote' })).rejects.toThrow('put its credentials into headers of its entry')
+})
+
 const modern = (name: string) => ({
   jsonrpc: '2.0',
   id: 1,

@@ -111,6 +111,16 @@ test('a server that does not exist is an error of the command, with its name', (
     expect(stderr.toString()).toContain("the server server can't be started")
   }))
 
+test('a server that ends at once is an error for its client', () =>
+  inTemporaryDir(async (dir) => {
+    await expect(start(dir, ['sh', '-c', 'exit 3'])).rejects.toThrow('The server tools ended before it answered')
+  }))
+
+test('the command of a server without -- in front is an error that says so', () => {
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, main, 'gateway', 'npx', '-y', 'some-server'])
+  expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining('flags of another command come after --')])
+})
+
 test('with the address of a service on another machine it says what to do, and starts nothing', () =>
   inTemporaryDir(async (dir) => {
     const { exitCode, stderr } = Bun.spawnSync(
