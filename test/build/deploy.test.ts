@@ -141,4 +141,7 @@ testNeeding('promtool', 'Prometheus takes the alerts and its own settings', asyn
   const env = bareEnv(root)
   const checked = await run(['promtool', 'check', 'rules', at('prometheus/alerts.yaml')], { cwd: root, env })
   expect([checked.status, checked.err]).toEqual([0, ''])
+  // The file of the token is only in the container.
+  const own = ['promtool', 'check', 'config', '--syntax-only', at('prometheus/prometheus.yml')]
+  expect((await run(own, { cwd: root, env })).status).toBe(0)
 })
