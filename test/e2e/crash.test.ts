@@ -10,7 +10,7 @@ import type { Store } from '../../sdk/storage/store.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir, type RunningServer, startServer, testDir } from '../support/process.ts'
+import { disk, inTemporaryDir, type RunningServer, startServer, testDir } from '../support/process.ts'
 import { checkThread } from '../support/thread.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
@@ -262,7 +262,7 @@ for (const servers of [1, 2]) {
       { start: () => startServer({ dir }), openStore: () => openSqliteStore({ ...suiteOptions, dir }) },
       ...([servers, rounds] as const),
     )
-  test(name, () => inTemporaryDir(kill), limit_ms)
+  test(name, () => inTemporaryDir(kill, disk), limit_ms)
 }
 
 const database = postgres()

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { holding, tellAll, word } from '../support/erasure.ts'
 import { freshDatabase, postgres, programOf, whyNoPostgres } from '../support/postgres.ts'
-import { bareEnv, cstp, type RunningServer, run, startServer, temporaryDir, until } from '../support/process.ts'
+import { bareEnv, cstp, disk, type RunningServer, run, startServer, temporaryDir, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -63,7 +63,7 @@ function hold(dir: string, begin: string): () => void {
 }
 
 test('killed before an erasure begins, after it is committed, and once it is answered: it is whole each time', async () => {
-  const dir = await temporaryDir('cstp-erasure-killed-')
+  const dir = await temporaryDir('cstp-erasure-killed-', disk)
   const doctor = async () => (await cstp(['doctor'], bareEnv(dir))).out
   const record = async (server: RunningServer) =>
     (
@@ -153,7 +153,7 @@ test('the doctor finds an erasure that is not finished, and the next start finis
 })
 
 test('killed at any moment while others work, an erasure is finished by a later start, and nothing else is lost', async () => {
-  const dir = await temporaryDir('cstp-erasure-kills-')
+  const dir = await temporaryDir('cstp-erasure-kills-', disk)
   let server = await startServer({ dir })
   const kept = new Set<string>()
   let written = 0

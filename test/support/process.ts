@@ -152,7 +152,10 @@ export interface RunningServer {
   kill(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-export const temporaryDir = (name = 'cstp-test-'): Promise<string> => mkdtemp(join(tmpdir(), name))
+export const temporaryDir = (name = 'cstp-test-', folder = tmpdir()): Promise<string> => mkdtemp(join(folder, name))
+
+/** Where the system's temporary folders are; `memory.ts` has those of other tests elsewhere. */
+export const disk = process.env.CSTP_TEST_DISK!
 
 /** Waits until `probe` holds: on a busy machine nearly as long as a test may take. @throws when it does not within `ms` */
 export async function until(what: string, probe: () => Promise<boolean>, ms = 110_000): Promise<void> {
@@ -235,8 +238,8 @@ export async function residentMb({ process: { pid } }: Pick<RunningServer, 'proc
 }
 
 /** Runs `work` in a temporary directory that is removed afterwards. */
-export async function inTemporaryDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
-  const dir = await temporaryDir()
+export async function inTemporaryDir<T>(work: (dir: string) => Promise<T>, folder?: string): Promise<T> {
+  const dir = await temporaryDir(undefined, folder)
   try {
     return await work(dir)
   } finally {
