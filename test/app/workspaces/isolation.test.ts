@@ -1,6 +1,7 @@
 /** Nothing crosses from one workspace to another: its answers are those of a service that is alone, whatever others have and send. */
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import { keyOf, macOf, sha256Hex } from '../../../src/core/signed.ts'
 import { methods } from '../../../src/methods/table.ts'
 import { merged, post, secret } from '../../support/github.ts'
@@ -61,7 +62,8 @@ const normal = (answer: unknown, saved: Saved): string => {
   for (const id of Object.values(saved)) if (String(id).length > 8) text = text.replaceAll(String(id), '<given>')
   return text
     .replace(/\d{4}-?\d\d-?\d\dT[\d:.]+Z/g, '<time>')
-    .replace(/\/tmp\/cstp-test-\w+(?:\/workspaces\/\w+)?/g, '<folder>')
+    .replaceAll(tmpdir(), '')
+    .replace(/\/cstp-test-\w+(?:\/workspaces\/\w+)?/g, '<folder>')
     .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')
     .replace(/decision-[0-9a-f]+|\b[0-9A-Z]{4}-[0-9A-Z]{4}\b/g, '<id>')
     .replace(/[0-9a-f]{8,}(?:-[0-9a-z]+)*/g, '<hex>')
