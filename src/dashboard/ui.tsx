@@ -138,6 +138,7 @@ export const Badge = ({ of }: { of: string }) => {
 export const Agent = ({ of }: { of: string }) => (
   <span
     class="agent"
+    title={of}
     data-sign={[...of.toUpperCase()][0]}
     style={{ '--hue': String([...of].reduce((sum, one) => (31 * sum + one.codePointAt(0)!) % 360, 7)) }}
   >

@@ -77,6 +77,8 @@ describe.skipIf(!executable)('the workbench', () => {
       expect(await active()).toBeNull()
       do await page.keyboard.press('ArrowDown')
       while ((await page.locator(`#${await active()} code`).innerText()) !== wanted)
+      const chosen = page.locator('main [role=option][aria-selected=true]')
+      expect(await chosen.evaluate((one) => getComputedStyle(one).outlineStyle)).toBe('solid')
       await page.keyboard.press('Enter')
     }
     await page.keyboard.type('- id: ask\n  message: Ask\n')

@@ -121,6 +121,12 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
       expect([path, ...new Set(cut)]).toEqual([path, 0])
     }
     await page.setViewportSize({ width: 390, height: 800 })
+    for (const path of ['/agents', '/policy', '/proof', '/decisions']) {
+      await visit(page, server.url, path)
+      // A name of a column that takes the room of its cell leaves a letter a line.
+      const heights = await page.locator('td').evaluateAll((all) => all.map((one) => one.clientHeight))
+      expect([path, Math.max(...heights) < 240]).toEqual([path, true])
+    }
     await visit(page, server.url, '')
     const widths = await page.locator('.inbox > li > p').evaluateAll((all) => all.map((one) => one.clientWidth))
     expect(Math.min(...widths)).toBeGreaterThan(150)
