@@ -262,6 +262,68 @@ const delivery: fc.Arbitrary<Step> = fc
   )
   .map(([made, given]) => ({ delivery: made(given) }))
 
+/** Decision records that claim what others said, and that theirs are replaced. */
+const records: fc.Arbitrary<Step> = fc
+  .dictionary(
+    one('0001-one.md', '0002-two.md', '0003-three.md'),
+    fc
+      .record({
+        front: some({
+          status: one('accepted', 'superseded by 0001-one.md', 'superseded by @alice0'),
+          date: one('2020-01-01', '2026-06-30'),
+          'decision-makers': one(['alice'], ['mallory']),
+          cstp: some(
+            {
+              source: one('@alice0', 'adr:team/app/0001-one.md', 'k1'),
+              links: fc.constant([{ target: '@alice0', edge_type: 'supersedes' }]),
+              outcome,
+              agent: one('alice', 'mallory'),
+              stakes,
+              tags,
+              project: one({ name: 'team/app', pr: 7 }, null),
+              basis: one('evidence', 'review'),
+            },
+            { category: one(...Object.values(category)), confidence },
+          ),
+        }),
+        title: headline,
+        body: one('Superseded by [1](0001-one.md)', 'Supersedes @alice0', 'Replaces [two](0002-two.md), reverts #7'),
+      })
+      .map(({ front, title, body }) =>
+        [
+          '---',
+          ...Object.entries(front).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
+          `---\n# ${title}\n\n## Status\n\n${body}\n\n## Decision\n\nWe do: ${title}\n\n## Consequences\n\n${body}`,
+        ].join('\n'),
+      ),
+    { minKeys: 1, maxKeys: 3 },
+  )
+  .map((files) => ({ records: files }))
+
+/** Rules that mean to loosen those of the operator, to change the call, or to break the reading of all. */
+const ruleFiles: fc.Arbitrary<Step> = fc.record({
+  rule_files: fc.array(
+    fc.record({
+      file: one('a.yaml', 'force.yaml', '../settings', 'default.yaml'),
+      text: one(
+        null,
+        '',
+        '- { id: force, action: log, conditions: [] }',
+        '- { id: force, mode: shadow, action: block, condition_stakes: low }',
+        '- { id: force, action: modify, modify: { set: { context.command: git push } } }',
+        'circuit_breakers: [{ scope: global, failure_threshold: 1, window_ms: 1000, cooldown_ms: 1 }]',
+        'trust: evidence\ntemplates: [secrets]',
+        '{{{',
+        '&a [*a]',
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+  project: one('team/app', 'team/other', '-', null),
+  branch: one('main', '--force', 'x\ny'),
+  script_text: one('', 'git push', 'x'.repeat(70_000)),
+})
+
 const waits = one(1, 61, 24 * 60).map((minutes): Step => ({ wait_ms: minutes * minute_ms }))
 const listOf = (...kinds: { weight: number; arbitrary: fc.Arbitrary<Step[]> }[]): fc.Arbitrary<Step[]> =>
   fc.array(fc.oneof(...kinds), { maxLength: 40 }).map((parts) => parts.flat().slice(0, 40))
@@ -272,5 +334,10 @@ export const plans: Record<Credential, fc.Arbitrary<Step[]>> = {
   write: listOf({ weight: 12, arbitrary: each(step) }, { weight: 1, arbitrary: trial }),
   read: listOf({ weight: 1, arbitrary: each(step) }),
   evidence: listOf({ weight: 1, arbitrary: each(step) }),
-  repo: listOf({ weight: 6, arbitrary: each(delivery) }, { weight: 1, arbitrary: each(waits) }),
+  repo: listOf(
+    { weight: 6, arbitrary: each(delivery) },
+    { weight: 3, arbitrary: each(records) },
+    { weight: 2, arbitrary: each(ruleFiles) },
+    { weight: 1, arbitrary: each(waits) },
+  ),
 }

@@ -1,11 +1,18 @@
 /** The world in which adversaries act: other agents' records, verdicts of others on their own, grants, and rules that stop them. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { CstpError } from '../../sdk/errors.ts'
+import { readAdrFolder } from '../../src/cli/adr/folder.ts'
+import type { Connection } from '../../src/cli/connection.ts'
+import { load } from '../../src/cli/import-load.ts'
 import type { Caller, Scope } from '../../src/core/caller.ts'
 import { takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
 import { methods } from '../../src/methods/table.ts'
 import { callTool } from '../../src/surfaces/mcp/tools.ts'
 import { deliveryOf, type Example, sha } from '../support/github.ts'
-import type { TestProgram } from '../support/program.ts'
+import { denied, openHooks } from '../support/hooks.ts'
+import { inTemporaryDir } from '../support/process.ts'
+import { callers, type TestProgram } from '../support/program.ts'
 
 const agent = (name: string, scopes: Scope[]): Caller => ({ agent: name, scopes: new Set(scopes) })
 /** Who acts against the others, by what each holds. Somebody who can write to a repository holds nothing: GitHub reports what happens there. */
@@ -41,6 +48,7 @@ guardrails:
     condition_category: ${category.proven}
     requires: [{ evidence: ci_completed, conclusion: success, for: context.pr }]
   - { id: asked, action: step_up, message: A person agrees, condition_category: ${category.asked}, step_up: { expires: 1h } }
+  - { id: force, action: block, message: No forced pushes, conditions: [{ type: command, program: git, flags: { any: [--force] } }] }
   - { id: large, action: block, message: Too much, condition_category: ${category.moved}, condition_context.payment.amount: "> 5000" }
 circuit_breakers:
   - { scope: "${breaker}", failure_threshold: 2, window_ms: ${24 * hour_ms}, cooldown_ms: ${hour_ms} }
@@ -49,10 +57,14 @@ circuit_breakers:
 /** What others have been granted. */
 export const purchase = { description: 'Buy a server', category: category.asked, stakes: 'high', confidence: 0.9 }
 
-/** One step of the adversary: calls made at once (a method of JSON-RPC, or a tool of MCP), a delivery of GitHub, or time that passes. */
+/** One step of the adversary: calls made at once (a method of JSON-RPC, or a tool of MCP), what is in a repository, or time that passes. */
 export type Step =
   | { calls: { name: string; params: unknown; tool?: boolean }[] }
   | { delivery: Example }
+  /** Decision records of its repository, by file name, which an administrator imports. */
+  | { records: Record<string, string> }
+  /** Rule files of its repository, in which another agent works: what its client reports of a call that the operator's rules deny. */
+  | { rule_files: { file: string; text: string | null }[]; project: string | null; branch: string; script_text: string }
   | { wait_ms: number }
 
 export interface World {
@@ -150,12 +162,50 @@ export interface Answered {
   result: Record<string, unknown> | null
 }
 
+/** What `cstp import adr` does with the files of a repository, with the rights of an administrator. */
+async function importRecords({ as, ids }: World, files: Record<string, string>): Promise<void> {
+  await inTemporaryDir(async (dir) => {
+    for (const [file, text] of Object.entries(files))
+      await writeFile(
+        join(dir, file),
+        text.replace(/@\w+/g, (name) => ids.get(name) ?? name),
+      )
+    const { lines } = await readAdrFolder(dir, { project: 'team/app' })
+    const call = (name: string, params: object) => as(callers.root, name, params)
+    const connection = { call, send: call, close: async () => {} } as unknown as Connection
+    await load(
+      (async function* () {
+        yield* lines
+      })(),
+      { connection, problem: () => {} },
+    )
+  })
+}
+
 /** Takes a step; what was recorded gets a name. */
 export async function take(world: World, step: Step, by: Exclude<Credential, 'repo'>): Promise<Answered[]> {
   const { program, ids, as } = world
   if ('delivery' in step) {
     await takeDelivery(program.services.chain, deliveryOf(step.delivery, `d${ids.size}`), [])
     return []
+  }
+  if ('records' in step) {
+    await importRecords(world, step.records)
+    return []
+  }
+  if ('rule_files' in step) {
+    const { rule_files: project_rules, project, branch, script_text } = step
+    const tool_input = { command: 'git push --force' }
+    const body = { tool_name: 'Bash', tool_input, tool_use_id: `t${ids.size}`, project_rules, script_text }
+    const answer = await openHooks(program).event('PreToolUse', body, { as: 'bob', project, branch })
+    // What the operator's rules deny stays denied, as a payment does.
+    return [
+      {
+        name: 'hook',
+        params: { category: category.paid, answer },
+        result: { allowed: denied(answer) === null, verdict: null },
+      },
+    ]
   }
   if ('wait_ms' in step) {
     program.clock.now += step.wait_ms

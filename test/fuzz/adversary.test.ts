@@ -1,6 +1,6 @@
 /**
  * An adversary makes up to 40 steps while the clock moves: calls of any methods and MCP tools in any order, with what its credential opens, or
- * what somebody who writes to a repository has GitHub report. What others recorded and said, what they were granted, what stops it, and what
+ * what somebody who writes to a repository puts into it. What others recorded and said, what they were granted, what stops it, and what
  * others read must come out of it as if it had never been there; and it reads nothing that is not for it.
  * `CSTP_SOAK=1` makes 2 000 runs, `CSTP_FUZZ_RUNS` another number; `CSTP_FUZZ_SEED` repeats a run.
  */
