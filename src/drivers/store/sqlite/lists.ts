@@ -11,7 +11,7 @@ import { build, conditionOf, runner } from './where.ts'
 export type ListQuery = Parameters<DecisionReader['list']>[0]
 
 /** The ids of a page, and the total number of decisions that pass. */
-export interface IdPage {
+interface IdPage {
   ids: readonly string[]
   total: number
 }

@@ -4,10 +4,12 @@ import type { Statements } from './connect.ts'
 import { type GetRow, oneSql, storedColumns, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { groupReader } from './groups.ts'
-import { decisionLists, type IdPage } from './lists.ts'
+import { decisionLists } from './lists.ts'
 
 /** Documents to read before other calls get a turn: a few milliseconds. */
 const maxAtOnce = 200
+
+type Listed = Awaited<ReturnType<DecisionReader['list']>>
 
 /** Cross joins fix the order: each id, its row, its document. */
 const manySql = `select ${storedColumns} from json_each(?) j
@@ -27,7 +29,7 @@ export function decisionReader(statements: Statements, { answer, answers }: Foll
     return ids.flatMap((id) => found.get(id) ?? [])
   }
 
-  /** Lists are repeated, so their texts are kept. */
+  /** Lists are repeated, and share decisions: their texts are kept. */
   function readListed(ids: readonly string[], known: Map<string, unknown>): StoredText[] {
     const unread = ids.filter((id) => !known.has(`get ${id}`))
     if (unread.length > 0) for (const text of read(unread)) known.set(`get ${text.id}`, text)
@@ -54,9 +56,12 @@ export function decisionReader(statements: Statements, { answer, answers }: Foll
     async list(query) {
       const known = answers()
       const question = `list ${JSON.stringify(query)}`
-      const page = (known.get(question) as IdPage | undefined) ?? lists.page(query)
-      if (query.ids === undefined) known.set(question, page)
-      return { texts: readListed(page.ids, known), total: page.total }
+      const kept = known.get(question) as Listed | undefined
+      if (kept) return kept
+      const { ids, total } = lists.page(query)
+      const listed: Listed = { texts: readListed(ids, known), total }
+      if (query.ids === undefined) known.set(question, listed)
+      return listed
     },
     walk: async (filter, after, limit) => lists.walk(filter, after, limit),
     groups: async (filter, by) => answer(`groups ${JSON.stringify([filter, by])}`, () => groups(filter, by)),
