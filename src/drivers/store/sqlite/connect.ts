@@ -57,7 +57,7 @@ export function statementsOf(db: Database): Statements {
   return {
     prepare<Row, Parameters extends SQLQueryBindings[]>(sql: string) {
       // On a table with a partial index, SQLite plans a statement again whenever a bare parameter of it is bound to another value, since the
-      // value might allow the index. For a range of keys that was 5.9 µs of CPU a call; an expression is planned once: .9 µs.
+      // value might allow the index: 11.7 µs of CPU for a decision by its id, 5.9 for a range of keys. An expression is planned once: 2.8, .9.
       const statement = db.prepare<Row, Parameters>(sql.replaceAll('?', '+?')) as unknown as Statement<Row, Parameters>
       ends.push(() => statement.finalize())
       return statement
