@@ -1,17 +1,32 @@
 /** The past as it is in the stores: answers to what conditions ask. */
 
 import type { AggregateCondition } from '../../../../sdk/schema/guardrail.ts'
+import { readDecisions } from '../../../../sdk/storage/decisions.ts'
+import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { isIndependent } from '../../../../sdk/storage/fields.ts'
 import { countDecisions, type Groups, outcomeGroups } from '../../../../sdk/storage/groups.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
-import type { CountFilter, DecisionFilter } from '../../../../sdk/storage/store.ts'
+import type { CountFilter, DecisionFilter, DecisionReader, KeyedReader } from '../../../../sdk/storage/store.ts'
 import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../../../core/figures.ts'
 import { dayMs } from '../../../core/time.ts'
-import type { Action } from '../rules/action.ts'
-import { EvaluationError } from '../rules/action.ts'
+import type { IndexSync } from '../../search/index-sync.ts'
+import { type Action, EvaluationError, fold } from '../rules/action.ts'
 import { type FactGroup, type Facts, groupOf, keyOf } from '../rules/fact-names.ts'
 import { type Answers, changedMark, type History, questions, type Refusal, unmarked } from '../rules/history.ts'
 import { type EvidenceReader, findEvidence, type Known, knownOf } from './evidence.ts'
-import { type FactTools, lookUp } from './facts.ts'
+import { readSession } from './session.ts'
+
+export interface FactTools {
+  store: {
+    decisions: Pick<DecisionReader, 'get'> & Groups
+    /** Null for an earlier time, because sessions are kept only for hours. */
+    keyed: KeyedReader | null
+  }
+  index: Pick<IndexSync, 'once'>
+  embedder: Embedder
+  signal: AbortSignal
+  tracker_ttl_ms: number
+}
 
 const since = (days: number | undefined, now_ms: number): DecisionFilter =>
   days === undefined ? {} : { created_from_ms: now_ms - days * dayMs }
@@ -143,4 +158,55 @@ export async function recounted(decisions: Groups, answers: Answers, at_ms: numb
     changed ||= JSON.stringify(now) !== JSON.stringify(before)
   }
   return changed ? fresh : null
+}
+
+const precedentsLooked = 50
+
+/** Looks up a group of facts: the session of an action, its precedents, the calibration of its agent. @param embed the vector of its description */
+async function lookUp(
+  { store, index, embedder, tracker_ttl_ms: ttl_ms }: FactTools,
+  group: FactGroup,
+  action: Action,
+  now_ms: number,
+  embed: () => Promise<Float32Array>,
+): Promise<Facts> {
+  const { agent_id: agent, category } = action
+  if (group === 'session') {
+    if (store.keyed === null) throw new EvaluationError('the session of an earlier time is not kept')
+    const { actions, classifications, request, observed, full } = await readSession(store.keyed, agent, {
+      now_ms,
+      ttl_ms,
+    })
+    // Otherwise an agent could fill its session with other actions first, to hide the ones that follow.
+    if (full) throw new EvaluationError('more happened in the session than is kept of it')
+    return { actions, classifications, request, observed }
+  }
+  if (group === 'calibration') {
+    const alike = category !== null && { alike: { category: fold(action, category) } }
+    const groups = await outcomeGroups(store.decisions, { agent, ...alike })
+    const scored = scoredOf(groups.filter(({ settled_by }) => isIndependent(settled_by)))
+    const n = countOf(scored)
+    return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }
+  }
+  const hits = await index.once(async (view) => {
+    const generation = view.generation()
+    if (!generation) return null
+    const near = await view.nearest({
+      vector: (await embed()).subarray(0, generation.dimensions),
+      embedder: embedder.id,
+      side: 'both',
+      k: precedentsLooked,
+      filter: {},
+      exact: true,
+    })
+    return near.filter(({ distance }) => distance <= embedder.precedent_distance)
+  }, 'complete')
+  if (hits === null) return { n: 0, failed: 0 }
+  const near = await readDecisions(
+    store.decisions,
+    hits.map(({ id }) => id),
+  )
+  const outcomes = near.map(({ record }) => record.outcome)
+  const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')
+  return { n: settled.length, failed: settled.filter((outcome) => outcome === 'failure').length }
 }
