@@ -22,6 +22,8 @@ export function hook(given: {
   /** Ends the attempt; by default after 4 s. */
   signal?: AbortSignal
 }): Promise<HookEnd>
+/** The file name, without agent and process, of reports in the folder `reports` of a data folder. */
+export function reportsName(client: string, url?: string): string
 export function repositoryAt(from: string): { project?: string; branch?: string }
 /** What only this machine knows of a call: the root of its project, its rule files, and the script that it runs. */
 export function surroundings(

@@ -1,5 +1,5 @@
 /** What `cstp init` writes for each client: the files, and how each is edited. */
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { regularText } from '../../core/disk.ts'
 import { codexThroughGateway, codexWithoutGateway } from './codex-servers.ts'
 import { type Entries, editJson, withBlock, withHooks, withListed, withParagraph, withServer } from './edits.ts'
@@ -7,7 +7,16 @@ import { throughGateway, withoutGateway } from './gateway.ts'
 import { claudeHooks, codexHooks, copilotHooks, cursorHooks, geminiHooks } from './hook-entries.ts'
 import { source as script } from './hook-script.gen.ts'
 import { opencodeIgnore, opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
-import { commandOf, failsClosed, type InitClient, isRemote, scriptPath, serverCommand, type Wiring } from './wiring.ts'
+import {
+  commandOf,
+  failsClosed,
+  type InitClient,
+  isRemote,
+  reportsPath,
+  scriptPath,
+  serverCommand,
+  type Wiring,
+} from './wiring.ts'
 
 /** A file and its edit. `undo` removes what was added, if the file was changed since. */
 export interface Edit {
@@ -101,7 +110,13 @@ function codexLines(wiring: Wiring, others: string | null): string {
   return [codexServer(wiring), ...(hasOwn || wiring.mode === 'shadow' ? [] : [noTyping])].join('\n\n')
 }
 
-const opencodeFile = (wiring: Wiring): string => opencodePlugin(commandOf('opencode', wiring), failsClosed(wiring))
+const homeReports = `(process.env.CSTP_DATA_DIR || homedir() + '/.cstp') + '/reports/'`
+
+function opencodeFile(wiring: Wiring): string {
+  const path = reportsPath('opencode', wiring)
+  const reports = wiring.shared ? `${homeReports} + '${basename(path)}'` : JSON.stringify(path)
+  return opencodePlugin(commandOf('opencode', wiring), reports, failsClosed(wiring))
+}
 
 /** The files of a client: that with its hooks, and that with its MCP servers, which may be the same. */
 export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hooks: Edit; server: Edit } {

@@ -25,7 +25,7 @@ export function claudeHooks(wiring: Wiring): Entries {
       headers: { Authorization: 'Bearer $CSTP_AGENT:$CSTP_TOKEN' },
       allowedEnvVars: ['CSTP_AGENT', 'CSTP_TOKEN'],
     }
-    const command = { type: 'command', command: commandOf('claude-code', wiring) }
+    const command = { type: 'command', command: commandOf('claude-code', wiring, event) }
     const hook = {
       ...(isHttp && event !== 'SessionStart' ? http : command),
       timeout: timeoutSeconds,
@@ -42,7 +42,7 @@ export function geminiHooks(wiring: Wiring): Entries {
   const end = wiring.windows && !wiring.shared ? powershellEnd : undefined
   const events = ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd']
   return toEach(events, (event) => {
-    const command = orStop(commandOf('gemini', wiring), wiring, event, end)
+    const command = orStop(commandOf('gemini', wiring, event), wiring, event, end)
     return {
       ...(/Tool$/.test(event) && { matcher: '.*' }),
       hooks: [{ type: 'command', name: 'cstp', command, timeout: timeoutSeconds * 1_000 }],
@@ -51,10 +51,13 @@ export function geminiHooks(wiring: Wiring): Entries {
 }
 
 export const codexHooks = (wiring: Wiring): Entries =>
-  toEach(named, (event) => ({
-    ...(ofTools.test(event) && { matcher: '*' }),
-    hooks: [{ type: 'command', command: orStop(commandOf('codex', wiring), wiring, event), timeout: timeoutSeconds }],
-  }))
+  toEach(named, (event) => {
+    const command = orStop(commandOf('codex', wiring, event), wiring, event)
+    return {
+      ...(ofTools.test(event) && { matcher: '*' }),
+      hooks: [{ type: 'command', command, timeout: timeoutSeconds }],
+    }
+  })
 
 export function cursorHooks(wiring: Wiring): Entries {
   const events = [
@@ -77,9 +80,9 @@ export function cursorHooks(wiring: Wiring): Entries {
 export function copilotHooks(wiring: Wiring): Entries {
   const command = commandOf('copilot', wiring)
   const mayFail = wiring.shared && !failsClosed(wiring)
-  return toEach([...named, 'PostToolUseFailure', 'SessionEnd'], () => ({
+  return toEach([...named, 'PostToolUseFailure', 'SessionEnd'], (event) => ({
     type: 'command',
-    bash: mayFail ? `${command} || true` : command,
+    bash: `${commandOf('copilot', wiring, event)}${mayFail ? ' || true' : ''}`,
     powershell: mayFail ? `${command}; exit 0` : command,
     timeoutSec: timeoutSeconds,
   }))

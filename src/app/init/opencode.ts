@@ -25,9 +25,13 @@ export const opencodeServer = (wiring: Wiring) =>
 /** A plugin that runs inside OpenCode and throws to stop a call. */
 export const opencodePlugin = (
   command: string,
+  /** Where reports are kept, without agent and process: an expression. */
+  reports: string,
   enforced: boolean,
 ): string => `// Written by cstp init: tells cstp what is done, and stops what its rules deny.
 import { spawnSync } from 'node:child_process'
+import { appendFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 
 const enforced = ${enforced}
 const tell = (directory, body) => {
@@ -37,6 +41,16 @@ const tell = (directory, body) => {
     return { status, stderr, ...JSON.parse(stdout || '{}').hookSpecificOutput }
   } catch {
     return { status: null, stderr: stdout }
+  }
+}
+
+// What a call came to is kept for the next event, which sends it: no process is started for it.
+const keep = (directory, body) => {
+  const name = ${reports} + '.' + (process.env.CSTP_AGENT || 'local') + '.' + process.pid
+  try {
+    appendFileSync(name, JSON.stringify({ cwd: directory, permission_mode: 'default', ...body }) + '\\n', { mode: 0o600 })
+  } catch {
+    tell(directory, body)
   }
 }
 
@@ -77,7 +91,7 @@ export const Cstp = async ({ client, directory }) => {
     },
     'tool.execute.after': async ({ tool, sessionID, callID, args }, { output, metadata }) => {
       const tool_response = { output, exit_code: metadata?.exit }
-      tell(directory, { hook_event_name: 'PostToolUse', session_id: sessionID, ...(await nameOf(tool)), tool_input: args, tool_use_id: callID, tool_response })
+      keep(directory, { hook_event_name: 'PostToolUse', session_id: sessionID, ...(await nameOf(tool)), tool_input: args, tool_use_id: callID, tool_response })
     },
     event: async ({ event }) => {
       if (event.type !== 'session.idle') return

@@ -1,6 +1,6 @@
 /** What `cstp init` was asked for, and the commands that follow from it. */
 import { join } from 'node:path'
-import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
+import { quoted, reportsName } from '../../../plugin/hooks/cstp-hook.mjs'
 import type { HookMode } from '../../domain/hook/event.ts'
 
 export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
@@ -61,19 +61,36 @@ const argument = (text: string, windows: boolean): string =>
 
 export const modeFlag = (mode: HookMode): string[] => (mode === 'enforce' ? [] : [`--${mode}`])
 
-/** The command of a client's hooks. */
-export function commandOf(client: InitClient, wiring: Wiring): string {
+/** Where reports of a client after calls of its tools are kept: the folder, and the beginning of their names. */
+export const reportsPath = (client: InitClient, { data_dir, url }: Wiring): string =>
+  join(data_dir, 'reports', reportsName(client, url ?? undefined))
+
+/** Has a shell keep a report for the next hook, which sends it; where there is no shell or no such folder, `command` sends it at once. */
+function keepCommand(client: InitClient, wiring: Wiring, command: string): string {
+  const { shared, url } = wiring
+  const folder = shared ? `"$\{CSTP_DATA_DIR:-$HOME/.cstp}"/reports/` : ''
+  const path = shared ? reportsName(client, url ?? undefined) : quoted(reportsPath(client, wiring))
+  return `sh -c 'cat >>${folder}"$0.$\{CSTP_AGENT:-local}.$$"' ${path} 2>/dev/null || ${command}`
+}
+
+/** After a call of a tool, where a second start of a runtime would be felt. Cursor's shell is not known. */
+const after = /^(?:PostToolUse|AfterTool)/
+
+/** The command of a client's hook. */
+export function commandOf(client: InitClient, wiring: Wiring, event = ''): string {
   const { shared, mode, url, data_dir, runtime, windows } = wiring
   const given = [...modeFlag(mode), ...(url === null ? [] : ['--url', argument(url, windows && !shared)])]
-  if (shared)
-    return ['node', `${projectFolder[client] ?? ''}.cstp/${scriptName}`, client, ...given, '--shared'].join(' ')
   const script = argument(scriptPath(wiring, ''), windows)
   // In PowerShell, a quoted path is a text and not a command.
   const start =
     runtime === null
       ? [...wiring.program.map((one) => argument(one, windows)), 'hook']
       : [windows ? 'node' : quoted(runtime), script]
-  return [...start, client, ...given, '--data-dir', argument(data_dir, windows)].join(' ')
+  const command = shared
+    ? ['node', `${projectFolder[client] ?? ''}.cstp/${scriptName}`, client, ...given, '--shared']
+    : [...start, client, ...given, '--data-dir', argument(data_dir, windows)]
+  const line = command.join(' ')
+  return after.test(event) && (shared || !windows) ? keepCommand(client, wiring, line) : line
 }
 
 /** The command of the MCP server, as a list. */
