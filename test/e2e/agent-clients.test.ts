@@ -156,10 +156,10 @@ describeClients(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'], whyNo
         expect(await agent.program('plugin', 'validate', folder)).toMatchObject({ status: 0 })
       const undone = await cstp(['init', '--dir', agent.project, '--undo'], bareEnv(data))
       expect(undone).toMatchObject({ status: 0, err: '' })
-      await rule(rules)
-      const withPlugin = { options: ['--plugin-dir', plugin] }
+      // It is in guard mode, so a rule of ours stops nothing.
+      const withPlugin = { options: ['--plugin-dir', plugin], command: 'git push --force origin main' }
       const blocked = await agent.turn({ ...ada, CSTP_URL: running.url }, withPlugin)
-      expect([blocked.ran, blocked.result]).toEqual([false, expect.stringContaining('no-files: No new files here')])
+      expect(blocked.result).toContain('cstp stopped this call')
       expect(blocked.saw('Files are made by the build')).toBe(true)
       const away = { ...ada, CSTP_URL: `http://127.0.0.1:${await freePort()}` }
       const unjudged = await agent.turn(away, withPlugin)

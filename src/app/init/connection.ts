@@ -12,21 +12,21 @@ export interface Connection {
   files: { hooks: string; server: string }
   /** A shell command, or an address; null if there is no such hook. */
   hook: { command: string } | { url: string } | null
+  /** The command of the hook after a call; null if it is the same as that before it, or none. */
+  report: string | null
   /** A list of program and arguments, or an address; null if there is no such server. */
   server: { command: string[] } | { url: string } | null
   /** Files that can't be read, with the reason. */
   unreadable: { path: string; why: string }[]
 }
 
-/** The event before a tool call, by client. */
-const gates: Record<InitClient, string> = {
-  'claude-code': 'PreToolUse',
-  codex: 'PreToolUse',
-  cursor: 'preToolUse',
-  gemini: 'BeforeTool',
-  copilot: 'PreToolUse',
-  opencode: '',
-}
+/** The events before and after a call of a tool. */
+const eventsOf = (client: InitClient): [before: string, after: string] =>
+  client === 'cursor'
+    ? ['preToolUse', 'postToolUse']
+    : client === 'gemini'
+      ? ['BeforeTool', 'AfterTool']
+      : ['PreToolUse', 'PostToolUse']
 
 const plain = (value: unknown): Plain => (value !== null && typeof value === 'object' ? (value as Plain) : {})
 
@@ -64,8 +64,12 @@ export function connectionOf(client: InitClient, wiring: Wiring, dir: string): C
   }
   const files = { hooks: hooks.path, server: server.path }
   const parseServer = server.path.endsWith('.toml') ? Bun.TOML.parse : JSON.parse
-  const found = { files, server: serverIn(read(server.path, parseServer)), unreadable }
-  if (client !== 'opencode') return { ...found, hook: hookIn(read(hooks.path, JSON.parse), gates[client]) }
+  const found = { files, server: serverIn(read(server.path, parseServer)), unreadable, report: null }
+  if (client !== 'opencode') {
+    const [hook = null, after] = eventsOf(client).map((event) => hookIn(read(hooks.path, JSON.parse), event))
+    const report = after && 'command' in after && !Bun.deepEquals(after, hook) ? after.command : null
+    return { ...found, hook, report }
+  }
   const { command } = read(hooks.path, (plugin) => ({
     command: JSON.parse(/spawnSync\(("(?:[^"\\]|\\.)*"), \{ shell: true/.exec(plugin)?.[1] ?? 'null'),
   }))

@@ -36,7 +36,8 @@ const lastLine = (text: string): string =>
     .findLast((line) => line.trim() !== '')
     ?.replace(/^cstp: /, '') ?? ''
 
-async function proveHook(command: string, where: Where): Promise<{ ms: number; mode: string }> {
+/** Runs the command of a hook, and resolves with what it printed. */
+async function runHook(command: string, where: Where): Promise<{ ms: number; out: string; why: string | null }> {
   const event = { hook_event_name: 'CstpCheck', session_id: 'cstp-check', cwd: where.dir }
   const start = performance.now()
   const child = Bun.spawn(shell(command), {
@@ -53,14 +54,35 @@ async function proveHook(command: string, where: Where): Promise<{ ms: number; m
     child.exited,
   ])
   const ms = performance.now() - start
-  try {
-    const { mode } = JSON.parse(out) as { mode: string }
-    if (status === 0 && typeof mode === 'string') return { ms, mode }
-  } catch {
-    // It printed something else: what it wrote to stderr says why.
-  }
+  if (status === 0) return { ms, out, why: null }
   const why = lastLine(err) || (ms >= hookMs ? `no answer within ${hookMs / 1_000} s` : `exit status ${status}`)
-  throw new Error(/MODULE_NOT_FOUND|Cannot find module/.test(err) ? `its script is missing: ${command}` : why)
+  return { ms, out, why: /MODULE_NOT_FOUND|Cannot find module/.test(err) ? `its script is missing: ${command}` : why }
+}
+
+interface Answer {
+  mode: string
+  /** How many reports it sent that were kept. */
+  reports?: number
+}
+
+async function askHook(command: string, where: Where): Promise<Answer & { ms: number }> {
+  const { ms, out, why } = await runHook(command, where)
+  if (why !== null) throw new Error(why)
+  try {
+    const answer = JSON.parse(out) as Answer
+    if (typeof answer.mode === 'string') return { ...answer, ms }
+  } catch {
+    // What it printed is not the answer of our script.
+  }
+  throw new Error('it printed something else than our script does')
+}
+
+/** A report is sent at once, or kept for the next hook. */
+async function proveReport(command: string, hook: string, where: Where): Promise<void> {
+  const { out, why } = await runHook(command, where)
+  if (why !== null) throw new Error(why)
+  if (out === '' && ((await askHook(hook, where)).reports ?? 0) < 1)
+    throw new Error('what it reports after a call does not arrive')
 }
 
 const requests = [
@@ -103,14 +125,19 @@ async function proveServer([program = '', ...args]: string[], where: Where): Pro
 }
 
 /** Runs the commands of a client. */
-export async function prove(client: InitClient, { hook, server, files }: Connection, where: Where): Promise<Proof> {
+export async function prove(
+  client: InitClient,
+  { hook, report, server, files }: Connection,
+  where: Where,
+): Promise<Proof> {
   const proof: Proof = { client, hook_ms: null, mode: null, tools: null, problems: [] }
   if (hook === null) proof.problems.push(`there is no hook in ${files.hooks}`)
   else if ('command' in hook)
     try {
-      const { ms, mode } = await proveHook(hook.command, where)
+      const { ms, mode } = await askHook(hook.command, where)
       proof.hook_ms = Math.round(ms)
       proof.mode = mode
+      if (report !== null) await proveReport(report, hook.command, where)
     } catch (error) {
       proof.problems.push(`hook: ${messageOf(error)}`)
     }
