@@ -1,6 +1,6 @@
 /** `service.json` in a data folder: how its service is reached and started, for clients that start it when they need it. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { devNull, homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { quoted, type ServiceFile } from '../../plugin/hooks/cstp-hook.mjs'
 import { replaceFile } from '../core/disk.ts'
@@ -28,8 +28,11 @@ export function runningAt(data_dir: string, port: number): { url: string; pid: n
 /** Whether this program is one file, with its runtime in it. */
 export const isCompiled = /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main)
 
+/** What keeps Bun from the settings of the folder that it is started in: a repository could have it run code, or call another server. */
+export const bunFlags: readonly string[] = [`--config=${devNull}`, '--no-env-file']
+
 /** The command of this program by absolute paths: the binary, or Bun and the file that it runs. */
-export const ownCommand = (): string[] => (isCompiled ? [process.execPath] : [process.execPath, Bun.main])
+export const ownCommand = (): string[] => (isCompiled ? [process.execPath] : [process.execPath, ...bunFlags, Bun.main])
 
 /** A line of a shell that runs this program, on a data folder that is not the default one. */
 export const commandLine = (args: readonly string[], data_dir?: string): string =>

@@ -140,7 +140,7 @@ export const init = defineCommand({
       data_dir,
       program: ownCommand(),
       // Bun takes a third of Node's time for the script.
-      runtime: isCompiled ? Bun.which('node', { PATH: path }) : process.execPath,
+      runtime: isCompiled && process.platform === 'win32' ? Bun.which('node', { PATH: path }) : process.execPath,
       http: (url?.startsWith('https:') ?? false) && (flags.shared || hasToken) && isKnownVersion(path),
       gateway: flags.gateway,
       windows: process.platform === 'win32',

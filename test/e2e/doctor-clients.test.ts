@@ -188,6 +188,14 @@ test('the README shows what init prints', async () => {
   expect(masked(at.printed)).toEqual(expect.arrayContaining(masked(shown)))
 })
 
+test('settings that a repository has for the runtime change nothing of what runs for it', async () => {
+  await writeFile(join(at.dir, 'bunfig.toml'), 'preload = ["./theirs.ts"]')
+  await writeFile(join(at.dir, 'theirs.ts'), 'await Bun.write("ran", "")')
+  await writeFile(join(at.dir, '.env'), 'CSTP_URL=http://127.0.0.1:1\nCSTP_DATA_DIR=/nowhere')
+  expect((await at.doctor()).broken).toEqual([])
+  expect(await Bun.file(join(at.dir, 'ran')).exists()).toBe(false)
+})
+
 test('what each of these lines fixed is sound', async () => {
   expect((await at.doctor()).broken).toEqual([])
 })

@@ -124,7 +124,7 @@ function* changed(client: InitClient, wiring: Wiring, dir: string, found: Connec
   const { hooks, server } = filesOf(client, wiring, dir)
   if (wiring.runtime !== null && !wiring.shared && !existsSync(wiring.runtime))
     yield error(`${name}: its hooks run ${wiring.runtime}, which is gone`, again)
-  const lacking = wiring.shared ? undefined : wiring.program.find((part) => !existsSync(part))
+  const lacking = wiring.shared ? undefined : wiring.program.find((part) => !part.startsWith('--') && !existsSync(part))
   if (lacking !== undefined) yield error(`${name}: its commands run ${lacking}, which is gone`, again)
   if (wiring.runtime !== null) {
     if (!existsSync(path)) yield error(`${name}: its hook script ${path} is gone`, again)

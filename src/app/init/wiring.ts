@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { quoted, reportsName } from '../../../plugin/hooks/cstp-hook.mjs'
 import type { HookMode } from '../../domain/hook/event.ts'
+import { bunFlags } from '../service-file.ts'
 
 export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
 export type InitClient = (typeof initClients)[number]
@@ -27,7 +28,7 @@ export interface Wiring {
   data_dir: string
   /** This program by absolute paths. */
   program: readonly string[]
-  /** Node or Bun by its absolute path, which runs the hook script; null if there is none, and this program runs hooks itself. */
+  /** What runs the hook script, by its absolute path: Bun, which a program of one file is too, or Node; null if this program runs hooks itself. */
   runtime: string | null
   /** Whether the servers that clients start are started through the gateway. */
   gateway: boolean
@@ -76,19 +77,23 @@ function keepCommand(client: InitClient, wiring: Wiring, command: string): strin
 /** After a call of a tool, where a second start of a runtime would be felt. Cursor's shell is not known. */
 const after = /^(?:PostToolUse|AfterTool)/
 
+/** What starts the hook script. */
+function startOf({ runtime, program, windows }: Wiring): string[] {
+  if (runtime === null) return [...program.map((one) => argument(one, windows)), 'hook']
+  // In PowerShell, a quoted path is a text and not a command.
+  if (windows) return ['node']
+  if (runtime !== program[0]) return [quoted(runtime)]
+  return [...(program.length === 1 ? ['env', 'BUN_BE_BUN=1'] : []), quoted(runtime), ...bunFlags]
+}
+
 /** The command of a client's hook. */
 export function commandOf(client: InitClient, wiring: Wiring, event = ''): string {
   const { shared, mode, url, data_dir, runtime, windows } = wiring
   const given = [...modeFlag(mode), ...(url === null ? [] : ['--url', argument(url, windows && !shared)])]
-  const script = argument(scriptPath(wiring, ''), windows)
-  // In PowerShell, a quoted path is a text and not a command.
-  const start =
-    runtime === null
-      ? [...wiring.program.map((one) => argument(one, windows)), 'hook']
-      : [windows ? 'node' : quoted(runtime), script]
+  const script = runtime === null ? [] : [argument(scriptPath(wiring, ''), windows)]
   const command = shared
     ? ['node', `${projectFolder[client] ?? ''}.cstp/${scriptName}`, client, ...given, '--shared']
-    : [...start, client, ...given, '--data-dir', argument(data_dir, windows)]
+    : [...startOf(wiring), ...script, client, ...given, '--data-dir', argument(data_dir, windows)]
   const line = command.join(' ')
   return after.test(event) && (shared || !windows) ? keepCommand(client, wiring, line) : line
 }
