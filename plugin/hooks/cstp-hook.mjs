@@ -572,7 +572,7 @@ export async function hook({ client, flags = {}, env, body: given, cwd, signal =
     const session = sessionOf(event)
     let reports = 0
     const answer = await withService({ dir, url, env, signal }, async (at) => {
-      // A call is judged whatever becomes of the reports of others, which stay if the service is down.
+      // Reports that the service refuses stop no call; if it is down, they stay.
       reports = await sendReports({ ...to, url: at }, { client, url: flags.url, session }).catch((error) => {
         if (isDown(error)) throw error
         return 0
