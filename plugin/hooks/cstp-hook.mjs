@@ -382,14 +382,14 @@ const unreachable = new Set([
 export const isDown = (error) =>
   unreachable.has(error?.code) || (error?.errors ?? []).some(({ code }) => unreachable.has(code))
 
-/** Since when the service does not answer: its end, or the first call that found it gone. */
+/** Since when the service does not answer: its end, or the first call that found it gone; null if that can't be noted. */
 function downSince(dir, service) {
   if (service?.stopped_at) return service.stopped_at
   const mark = join(dir, 'service.down')
   try {
     writeFileSync(mark, new Date().toISOString(), { flag: 'wx', mode: 0o600 })
   } catch {}
-  return text(mark) ?? 'now'
+  return text(mark)
 }
 
 /** Does `work`; if nothing listens, starts the service of the folder and does it once more. @throws Error with what to do */
@@ -408,7 +408,8 @@ export async function withService({ dir, url, env, signal, ms }, work) {
         why = failed?.message ?? String(failed)
       }
     if (started !== null) return work(started)
-    const down = `the cstp service at ${url} is down since ${downSince(dir, service)} (${why}); this starts it: ${startLine(dir, service)}`
+    const since = downSince(dir, service)
+    const down = `the cstp service at ${url} is down${since === null ? '' : ` since ${since}`} (${why}); this starts it: ${startLine(dir, service)}`
     throw Object.assign(new Error(down, { cause: error }), { isDown: true })
   }
 }

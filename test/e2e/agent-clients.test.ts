@@ -21,7 +21,7 @@ describeClients(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'], whyNo
   let data: string
   beforeAll(async () => {
     data = await mkdtemp(join(tmpdir(), 'cstp-data-'))
-    running = await startServing({ GUARDRAILS_PATHS: data, CSTP_HOOK_PROMPTS: 'text' })
+    running = await startServing({ GUARDRAILS_PATHS: data, CSTP_HOOK_PROMPTS: 'text', CSTP_PACKS: 'irreversible' })
     agent = await openAgent(client)
     await running.call(
       'recordDecision',
@@ -157,13 +157,13 @@ describeClients(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'], whyNo
       const undone = await cstp(['init', '--dir', agent.project, '--undo'], bareEnv(data))
       expect(undone).toMatchObject({ status: 0, err: '' })
       // It is in guard mode, so a rule of ours stops nothing.
-      const withPlugin = { options: ['--plugin-dir', plugin], command: 'git push --force origin main' }
+      const withPlugin = { options: ['--plugin-dir', plugin], command: 'git filter-branch --force HEAD' }
       const blocked = await agent.turn({ ...ada, CSTP_URL: running.url }, withPlugin)
       expect(blocked.result).toContain('cstp stopped this call')
       expect(blocked.saw('Files are made by the build')).toBe(true)
       const away = { ...ada, CSTP_URL: `http://127.0.0.1:${await freePort()}` }
       const unjudged = await agent.turn(away, withPlugin)
-      expect([unjudged.ran, unjudged.result]).toEqual([false, expect.stringContaining('judged')])
+      expect([unjudged.ran, unjudged.result]).toEqual([false, expect.stringContaining('so it was not run')])
     })
   }
 

@@ -18,7 +18,7 @@ test('its hooks run the script that is beside them, and a call that can’t be j
   for (const [event, groups] of Object.entries<{ hooks: { command: string }[] }[]>(hooks))
     for (const { hooks: list } of groups)
       for (const { command } of list)
-        expect([event, command.replace(/^sh -c '.*' claude-code 2>\/dev\/null \|\| /, '')]).toEqual([
+        expect([event, command.replace(/^sh -c '.*' claude-code 2>\/dev\/null \|\| | \|\| exit 2$/, '')]).toEqual([
           event,
           `node "$\{CLAUDE_PLUGIN_ROOT}/hooks/cstp-hook.mjs" claude-code --guard`,
         ])

@@ -4,7 +4,7 @@ import { commandOf, failsClosed, type Wiring } from './wiring.ts'
 
 const timeoutSeconds = 5
 
-/** Codex and Gemini CLI run a call even if its hook can't be started: only exit status 2 stops it. */
+/** Codex, Gemini CLI and older versions of Claude Code run a call even if its hook can't be started: only exit status 2 stops it. */
 const orStop = (command: string, wiring: Wiring, event: string, end = ' || exit 2'): string =>
   !failsClosed(wiring) || !/^(?:PreToolUse|BeforeTool)$/.test(event) ? command : command + end
 
@@ -25,7 +25,8 @@ export function claudeHooks(wiring: Wiring): Entries {
       headers: { Authorization: 'Bearer $CSTP_AGENT:$CSTP_TOKEN' },
       allowedEnvVars: ['CSTP_AGENT', 'CSTP_TOKEN'],
     }
-    const command = { type: 'command', command: commandOf('claude-code', wiring, event) }
+    const own = commandOf('claude-code', wiring, event)
+    const command = { type: 'command', command: wiring.windows ? own : orStop(own, wiring, event) }
     const hook = {
       ...(isHttp && event !== 'SessionStart' ? http : command),
       timeout: timeoutSeconds,
