@@ -103,7 +103,9 @@ describe('cstp init', () => {
       [['--enforce'], '', ' || exit 2'],
     ] as const) {
       await run(dir, data, [...all, ...flags])
-      expect(await codex()).toBe(`${node} --config=/dev/null --no-env-file ${script} codex${mode} --data-dir ${data}${end}`)
+      expect(await codex()).toBe(
+        `${node} --config=/dev/null --no-env-file ${script} codex${mode} --data-dir ${data}${end}`,
+      )
     }
     const claude = (await read('.claude/settings.local.json')).hooks
     expect(claude.PreToolUse).toMatchObject([{ matcher: '*', hooks: [{ type: 'command', onFailure: 'block' }] }])
