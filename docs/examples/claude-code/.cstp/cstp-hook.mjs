@@ -8,6 +8,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -34,6 +35,10 @@ const refusals = new Set([400, 404, 413, 422])
 const traceShape = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/
 const maxSpool = 10 * 1_048_576
 const maxLog = 10 * 1_048_576
+/** Most reports that one hook sends. */
+const maxReports = 20
+/** After this time, reports of another session are sent too: it may have ended without a hook. */
+const othersMs = 60_000
 const maxFile = 65_536
 /** Tools that only read, which rules of the pack `irreversible` stop only for secrets. */
 const reads =
@@ -377,14 +382,14 @@ const unreachable = new Set([
 export const isDown = (error) =>
   unreachable.has(error?.code) || (error?.errors ?? []).some(({ code }) => unreachable.has(code))
 
-/** Since when the service does not answer: its end, or the first call that found it gone. */
+/** Since when the service does not answer: its end, or the first call that found it gone; null if that can't be noted. */
 function downSince(dir, service) {
   if (service?.stopped_at) return service.stopped_at
   const mark = join(dir, 'service.down')
   try {
     writeFileSync(mark, new Date().toISOString(), { flag: 'wx', mode: 0o600 })
   } catch {}
-  return text(mark) ?? 'now'
+  return text(mark)
 }
 
 /** Does `work`; if nothing listens, starts the service of the folder and does it once more. @throws Error with what to do */
@@ -403,7 +408,8 @@ export async function withService({ dir, url, env, signal, ms }, work) {
         why = failed?.message ?? String(failed)
       }
     if (started !== null) return work(started)
-    const down = `the cstp service at ${url} is down since ${downSince(dir, service)} (${why}); this starts it: ${startLine(dir, service)}`
+    const since = downSince(dir, service)
+    const down = `the cstp service at ${url} is down${since === null ? '' : ` since ${since}`} (${why}); this starts it: ${startLine(dir, service)}`
     throw Object.assign(new Error(down, { cause: error }), { isDown: true })
   }
 }
@@ -440,6 +446,63 @@ async function sendSpool(spool, to) {
       renameSync(`${taken}.new`, taken)
     }
   }
+}
+
+/** The file name, without agent and process, of reports for the service of the data folder, or for that at an address. */
+export const reportsName = (client, url) => (url === undefined ? client : `${client}-${sha256(url).slice(0, 8)}`)
+
+const sessionOf = (event) => event?.session_id ?? event?.sessionId ?? event?.conversation_id
+
+/**
+ * Sends what the client reported after calls of tools: a shell keeps it in a file for the next hook, since starting this script twice for each
+ * call would be felt. Reports that were not sent stay there. Returns how many were sent.
+ */
+async function sendReports(to, { client, url, session }) {
+  const folder = join(to.dir, 'reports')
+  if (!existsSync(folder)) {
+    mkdirSync(folder, { mode: 0o700 })
+    return 0
+  }
+  const prefix = `${reportsName(client, url)}.${to.agent}.`
+  const found = readdirSync(folder).flatMap((name) => {
+    const at = join(folder, name)
+    const ms = statSync(at, { throwIfNoEntry: false })?.mtimeMs
+    return name.startsWith(prefix) && ms !== undefined ? [{ at, age: Date.now() - ms }] : []
+  })
+  let sent = 0
+  for (const { at, age } of found.sort((a, b) => b.age - a.age)) {
+    if (sent >= maxReports) break
+    const isTaken = at.endsWith('.sending')
+    if (isTaken && age < staleMs) continue
+    const content = text(at, maxSpool) ?? ''
+    const lines = parsed(content) ? [content] : content.split('\n').filter(Boolean)
+    const events = lines.map(parsed)
+    const isWhole = events.length > 0 && events.every((one) => one !== null)
+    if (isWhole ? age < othersMs && sessionOf(events[0]) !== session : age < staleMs) continue
+    const taken = isTaken ? at : `${at}.sending`
+    try {
+      renameSync(at, taken)
+    } catch {
+      // Another hook sends it.
+      continue
+    }
+    try {
+      for (const [index, event] of events.entries()) {
+        if (event === null) continue
+        const query = { ...repositoryAt(event.cwd ?? '/'), mode: 'shadow' }
+        const { traceparent } = event
+        await send({ ...to, client, query, body: lines[index], ...(traceShape.test(traceparent) && { traceparent }) })
+        sent++
+      }
+    } catch (error) {
+      if (!error.isRefused) {
+        renameSync(taken, at.replace(/\.sending$/, ''))
+        throw error
+      }
+    }
+    rmSync(taken, { force: true })
+  }
+  return sent
 }
 
 const notSetUp = 'This repository records decisions with cstp, which is not set up here'
@@ -507,10 +570,19 @@ export async function hook({ client, flags = {}, env, body: given, cwd, signal =
     const to = { dir, agent, token, signal }
     const traceparent = [event?.traceparent, env.TRACEPARENT].find((one) => traceShape.test(one))
     const sent = { ...to, client, query, body, traceparent }
-    const answer = await withService({ dir, url, env, signal }, (at) => send({ ...sent, url: at }))
+    const session = sessionOf(event)
+    let reports = 0
+    const answer = await withService({ dir, url, env, signal }, async (at) => {
+      // Reports that the service refuses stop no call; if it is down, they stay.
+      reports = await sendReports({ ...to, url: at }, { client, url: flags.url, session }).catch((error) => {
+        if (isDown(error)) throw error
+        return 0
+      })
+      return send({ ...sent, url: at })
+    })
     // Doctor and init ask whether the whole way works.
     if (name === 'CstpCheck')
-      return { status: 0, out: `${JSON.stringify({ url, mode: mode ?? 'enforce' })}\n`, err: '' }
+      return { status: 0, out: `${JSON.stringify({ url, mode: mode ?? 'enforce', reports })}\n`, err: '' }
     const unusable = isGate ? 0 : await sendSpool(spool, { ...to, url }).catch(() => 0)
     const note = unusable > 0 ? `cstp: ${unusable} unusable lines of ${spool} were left out\n` : ''
     return { status: 0, out: answer === '{}' ? '' : `${answer}\n`, err: note }
