@@ -1,5 +1,6 @@
 /** cstp import: imports decisions from JSON Lines, the history of a git repository, architecture decision records, beads and folders of YAML files. */
 import { stat } from 'node:fs/promises'
+import shop from '../../docs/demo/decisions.jsonl' with { type: 'text' }
 import { messageOf } from '../core/log.ts'
 import { readAdrFolder } from './adr/folder.ts'
 import { defineCommand, toggle, value } from './command.ts'
@@ -103,6 +104,17 @@ const cstpYaml = defineCommand({
   },
 })
 
+const demo = defineCommand({
+  name: 'import demo',
+  summary: 'Import the decisions of a made-up web shop, to look around in a service that has none.',
+  about: ['They stay among your own decisions, so use a data directory for it. Importing them again changes nothing.'],
+  flags: importFlags,
+  examples: [['cstp import demo', 'into the running server']],
+  async run(run) {
+    return runImport(run, { lines: readLines(new Blob([shop]).stream()), begun: () => true })
+  },
+})
+
 export const importDecisions = defineCommand({
   name: 'import',
   usage: '<file | ->',
@@ -113,7 +125,7 @@ export const importDecisions = defineCommand({
     'A server requires an agent with the scope admin. The command respects the rate limit of the server (--rate-limit 0 on the server removes it; --local has none).',
   ],
   flags: importFlags,
-  verbs: [importGit, adr, beads, cstpYaml],
+  verbs: [importGit, adr, beads, cstpYaml, demo],
   examples: [
     ['cstp import decisions.jsonl --dry-run', 'what is wrong with the file?'],
     ['cstp import decisions.jsonl', 'into the running server'],

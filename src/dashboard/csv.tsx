@@ -11,7 +11,7 @@ const cellOf = (value: unknown): string => {
 }
 
 /** A column of a file: a member of the rows, or a name and how the value is found. */
-export type CsvField<T> = (keyof T & string) | readonly [name: string, of: (row: T) => unknown]
+type CsvField<T> = (keyof T & string) | readonly [name: string, of: (row: T) => unknown]
 
 function csvOf<T>(fields: readonly CsvField<T>[], rows: readonly T[]): string {
   const heads = fields.map((field) => (typeof field === 'string' ? field : field[0]))

@@ -92,7 +92,7 @@ let issuerLogin: string | null = null
 /** The path that leads to the issuer of people, as the service last said; null if there is none. */
 export const loginAtIssuer = (): string | null => issuerLogin
 
-export async function currentSession(): Promise<Session | null> {
+async function currentSession(): Promise<Session | null> {
   const response = await fetchOwn(sessionPath)
   const { login = null, ...body } = (await response.json()) as Session & { login?: string }
   issuerLogin = login

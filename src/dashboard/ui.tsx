@@ -134,18 +134,6 @@ export const Badge = ({ of }: { of: string }) => {
   return <span class={`badge ${tones[word] ?? ''}`}>{word.replaceAll('_', ' ')}</span>
 }
 
-/** An agent by its name, with a colour and a letter of its own. */
-export const Agent = ({ of }: { of: string }) => (
-  <span
-    class="agent"
-    title={of}
-    data-sign={[...of.toUpperCase()][0]}
-    style={{ '--hue': String([...of].reduce((sum, one) => (31 * sum + one.codePointAt(0)!) % 360, 7)) }}
-  >
-    <bdi>{of}</bdi>
-  </span>
-)
-
 /** How long ago a time is; on hover and on paper in full, in the reader's time zone, with UTC if that differs. */
 export const When = ({ at }: { at: string }) => (
   <time dateTime={at} title={time(at)}>
@@ -164,7 +152,7 @@ export const Track = ({ share }: { share: number }) => (
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>
 
 /** The head of a column: its name, or how the name is shown and whether the column has figures. */
-export type Head = string | { name: string; label?: ComponentChildren; number?: boolean }
+type Head = string | { name: string; label?: ComponentChildren; number?: boolean }
 
 /** The head of a column of figures, with the definition of its name. */
 export const figures = (name: string, term?: TermName): Head => ({

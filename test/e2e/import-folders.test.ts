@@ -247,3 +247,10 @@ test('YAML files of this program and of others come in with everything that they
     actual_result: 'It held.',
   })
 })
+
+test('the decisions of the demo come in once, with outcomes and links', () =>
+  inTemporaryDir(async (dir) => {
+    const take = local(dir)
+    expect((await take(['import', 'demo'])).json).toMatchObject({ imported: 26, reviewed: 24, linked: 14, skipped: 0 })
+    expect((await take(['import', 'demo'])).json).toMatchObject({ imported: 0, existing: 26 })
+  }))

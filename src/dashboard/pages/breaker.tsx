@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { GetCircuitStateResult } from '../../../sdk/client.ts'
+import { Agent } from '../agent.tsx'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { none, span, time, whole } from '../figures.ts'
 import { Act, Field, Form, type Read, useResult } from '../form.tsx'
@@ -10,7 +11,7 @@ import { To, ToDecision, useView, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
 import { actionIn, breakerPrefix } from '../trail.ts'
-import { Agent, Badge, Empty, Figure, List, Panel, Table, When } from '../ui.tsx'
+import { Badge, Empty, Figure, List, Panel, Table, When } from '../ui.tsx'
 
 const t = texts.breakers
 export type State = GetCircuitStateResult

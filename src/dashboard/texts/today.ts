@@ -61,6 +61,6 @@ export const today = {
   steps: [
     ['Connect the agents on this machine.', 'cstp init'],
     ['Import what the history of your repository has decided already.', 'cstp import git .'],
-    ['Check that everything runs.', 'cstp doctor'],
+    ['Or look around first, in the decisions of a made-up web shop.', 'cstp import demo'],
   ],
 }

@@ -130,11 +130,8 @@ export async function checkCall(
   // A session of the gateway has the project of its calls.
   const isNamed = call.project !== null || call.client === 'gateway'
   const project = isNamed ? call.project : ((await readHookSession(call.store.keyed, key))?.project ?? null)
-  const recording = new Set(
-    (await call.policy.current()).rules.flatMap(({ rule }) =>
-      rule.record === 'decision' && rule.mode !== 'shadow' ? [rule.id] : [],
-    ),
-  )
+  const { rules } = await call.policy.current()
+  const recording = rules.filter(({ rule }) => rule.record === 'decision' && rule.mode !== 'shadow')
   return checkTool(call, project, place, tool, async (tx, { evaluation, runs }) => {
     const { verdict, record_id, would_block, fired, at_ms } = evaluation
     await changeSession(tx, source, place, at_ms, async (before) => {
@@ -148,7 +145,7 @@ export async function checkCall(
         verdict,
         record_id,
         would_block: would_block.length > 0,
-        record: fired.filter((rule) => recording.has(rule)),
+        record: fired.filter((id) => recording.some(({ rule }) => rule.id === id)),
         ok: null,
         output_digest: null,
         duration_ms: null,

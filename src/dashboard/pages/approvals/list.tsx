@@ -1,12 +1,13 @@
 /** Requests for approval, pending ones first. */
 import type { ListApprovalsResult } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
 import { Form, PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Agent, Badge, Table, When } from '../../ui.tsx'
+import { Badge, Table, When } from '../../ui.tsx'
 
 const t = texts.approvals
 const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const

@@ -1,6 +1,7 @@
 /** One approval: everything needed to answer the request, and the answer. */
 import { useEffect, useRef } from 'preact/hooks'
 import type { GetApprovalResult, Stakes } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { percent, time } from '../../figures.ts'
 import { Act, Form, LinesField, useResult } from '../../form.tsx'
@@ -10,7 +11,7 @@ import { addressOf, go, To, ToDecision, ToList, useView } from '../../route.tsx'
 import { loginAtIssuer, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn } from '../../trail.ts'
-import { Agent, Badge, Figure, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
+import { Badge, Figure, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
 import { ruleText, yamlOf } from '../../yaml.ts'
 

@@ -1,10 +1,12 @@
 /** Blocks by the same rule, and how each of them ended: allowed later, waiting for an answer, or not tried again. */
+
+import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, stoppedBy } from '../../trail.ts'
-import { Agent, Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.block
 const most = 5

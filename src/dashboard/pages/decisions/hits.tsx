@@ -1,9 +1,10 @@
 /** Results of a question: each decision with why it was found and how well it fits, and a line below the last precedent. */
 import { useState } from 'preact/hooks'
+import { Agent } from '../../agent.tsx'
 import { decimal, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Agent, Badge, Term, Track } from '../../ui.tsx'
+import { Badge, Term, Track } from '../../ui.tsx'
 import { Marked, snippetOf, wordsOf } from './marks.tsx'
 import type { Found, Row, Wanted } from './search.ts'
 

@@ -1,10 +1,11 @@
 /** The list of decisions without a question. */
 import type { ComponentChildren } from 'preact'
+import { Agent } from '../../agent.tsx'
 import { Csv } from '../../csv.tsx'
 import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Agent, Badge, Table } from '../../ui.tsx'
+import { Badge, Table } from '../../ui.tsx'
 import { csvRows, type Found, type Order, type Sort, type Wanted } from './search.ts'
 
 const t = texts.table

@@ -1,5 +1,6 @@
 /** The audit trail: who called what, what stopped it, and all details of each line. */
 import type { ListAuditParams } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
 import { none, time } from '../../figures.ts'
@@ -8,7 +9,7 @@ import { To, ToDecision, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, otherDetail, stoppedBy } from '../../trail.ts'
-import { Agent, Badge, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Panel, Table, When } from '../../ui.tsx'
 import { yamlOf } from '../../yaml.ts'
 import { ToBlock } from '../blocks/page.tsx'
 

@@ -1,16 +1,17 @@
 /** What changed in the period: counts that lead to what they count, the cause that failures share, and who was stopped by what. */
 import { Fragment } from 'preact'
 import type { GetBriefingResult } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { whole } from '../../figures.ts'
 import { To, ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { breakerPrefix } from '../../trail.ts'
-import { Agent, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
+import { Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.today
 
 /** A rule, or the page of a breaker. */
-export const ToRule = ({ rule }: { rule: string }) =>
+const ToRule = ({ rule }: { rule: string }) =>
   rule.startsWith(breakerPrefix) ? (
     <To path={`/breakers/${encodeURIComponent(rule.slice(breakerPrefix.length))}`}>
       {rule.slice(breakerPrefix.length)}

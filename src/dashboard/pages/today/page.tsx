@@ -6,13 +6,14 @@ import type {
   ListApprovalsResult,
   ReadyResult,
 } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { local, type Period, startOf } from '../../figures.ts'
 import { Choice, Field, Form, keptOf, usePeriod } from '../../form.tsx'
 import { goWith, To, ToDecision, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Agent, Badge, Empty, List, Panel, When } from '../../ui.tsx'
+import { Badge, Empty, List, Panel, When } from '../../ui.tsx'
 import { Items, isReview } from '../inbox/items.tsx'
 import { Astray } from '../trust/astray.tsx'
 import { Changes } from './changes.tsx'

@@ -1,9 +1,11 @@
 /** One line for each agent: whether it may decide alone, by stakes, with a plot of what it said and what came true, and the rule that asks a person. */
+
+import { Agent } from '../../agent.tsx'
 import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
 import { shortPeriods } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
-import { Agent, Panel, Table } from '../../ui.tsx'
+import { Panel, Table } from '../../ui.tsx'
 import type { Cell } from '../../verdict.ts'
 
 const t = texts.trust.agents

@@ -1,11 +1,13 @@
 /** Trust: stated confidence and actual outcomes, by stakes and by category, below the verdict on all of them. */
+
+import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
 import { percent, startOf, whole } from '../../figures.ts'
 import { PlaceChoice, usePeriod } from '../../form.tsx'
 import { type Query, To, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Agent, Empty, Panel, Table } from '../../ui.tsx'
+import { Empty, Panel, Table } from '../../ui.tsx'
 import { type Cell, verdictSentence } from '../../verdict.ts'
 import { reportsOf } from '../calibration/reports.ts'
 import { Agents } from './agents.tsx'
