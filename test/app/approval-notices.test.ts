@@ -215,4 +215,11 @@ test('the address of an approval is the public one, else where the service liste
   )
   expect(at({ public_url: null, host: '0.0.0.0', port: 9991 })).toStartWith('http://127.0.0.1:9991/')
   expect(at({ public_url: null, host: '::1', port: 80 })).toStartWith('http://[::1]:80/')
+  // A person of several workspaces is led to the one that asks.
+  const desk = openDesk({ webhook_url: null, webhook_events: [] }, () => 'https://cstp.example', Date.now, 'red')
+  expect([desk.approvalUrl('7F3K-Q2MX'), desk.pageUrl('guardrails?allowed=no'), desk.pageUrl('breakers/x')]).toEqual(
+    ['approvals/7F3K-Q2MX?workspace=red', 'guardrails?allowed=no&workspace=red', 'breakers/x?workspace=red'].map(
+      (path) => `https://cstp.example/dashboard/${path}`,
+    ),
+  )
 })
