@@ -15,6 +15,8 @@ import { listWorkspaces, settingsOf } from './folder.ts'
 const idleMs = 30 * 60_000
 /** Above this number, the ones that were not called for the longest time are closed earlier: an open one with 500 decisions takes 14 MB. */
 const mostOpen = 64
+/** So many may be closing at once, which takes memory too: then the next one opens when one of them is closed. */
+const mostClosing = 4
 const sweepMs = 10_000
 /** A change of the folder is seen within this time. */
 const seenAgainMs = 1_000
@@ -114,6 +116,7 @@ export function openSpaces(options: SpacesOptions): Spaces {
 
   async function begin(name: string): Promise<Opened> {
     await closing.get(name)
+    if (closing.size >= mostClosing) await Promise.race(closing.values())
     const own = await settingsFor(name)
     const ownLog: Log = Object.assign(
       (...[level, message, data]: Parameters<Log>) => log(level, message, { workspace: name, ...data }),
@@ -171,7 +174,6 @@ export function openSpaces(options: SpacesOptions): Spaces {
       log('error', "a workspace can't be opened", { workspace: name, ...describeError(error) })
       setTimeout(() => spaces.get(name) === space && spaces.delete(name), failedMs).unref()
     })
-    makeRoom()
     return space
   }
 
@@ -179,6 +181,8 @@ export function openSpaces(options: SpacesOptions): Spaces {
     if (!namesNow().has(name)) throw new UnknownWorkspace()
     const space = spaceOf(name)
     space.busy++
+    // Once it is busy, so that it is not closed itself when all others are.
+    makeRoom()
     try {
       const opened = await space.opened.catch((cause) => {
         throw new WorkspaceAway("it can't be opened", { cause })
@@ -187,6 +191,7 @@ export function openSpaces(options: SpacesOptions): Spaces {
     } finally {
       space.busy--
       space.used_ms = clock()
+      makeRoom()
     }
   }
 

@@ -66,6 +66,16 @@ test('many first calls open a workspace once, and the one that was called last i
   expect(spaces.opened.size).toBe(0)
 })
 
+test('more than may be open are called at once: each is kept while it works, and closed then', async () => {
+  const names = [...'abcdefghijklmnop']
+  const { spaces, opened, write, read } = await spacesOf(names, { idle_ms: 600_000, most_open: 1 })
+  await Promise.all(names.map((name) => write(name, 'x')))
+  expect(opened.sort()).toEqual(names)
+  for (const name of names) expect(await read(name)).toEqual(['x'])
+  expect(spaces.opened.size).toBe(1)
+  await spaces.close()
+})
+
 test('a workspace that works is kept, one that nobody calls is closed', async () => {
   const { spaces, write, read } = await spacesOf(['a', 'b'], { idle_ms: 50, most_open: 1 })
   const { promise, resolve } = Promise.withResolvers<void>()
