@@ -79,8 +79,8 @@ const targets: Target[] = [
   },
   ...(['p50_ms', 'p95_ms'] as const).map((at) => ({
     ...embedded,
-    about: `gateway, ms added to a call at the pace of agents, ${at.slice(0, 3)}`,
-    what: 'tools/call through the gateway, 32 sessions',
+    about: `gateway, ms added to a call with 32 in flight, ${at.slice(0, 3)}`,
+    what: 'tools/call through the gateway, 32 in flight',
     value: added(at),
     below: at === 'p50_ms' ? 3 : 8,
   })),

@@ -1,7 +1,7 @@
 /**
  * Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end. First in a
- * closed loop, which shows how much it does at most; then as agents call: 32 sessions, a call every tenth of a second each, which shows what
- * each of them waits longer. At last the memory of the service with many sessions, each with its stream open.
+ * closed loop, which shows how much it does at most; then with 32 calls in flight, of a tool that takes a tenth of a second, which shows what
+ * each of them waits longer; and the memory of the service with many sessions, each with its stream open.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -39,15 +39,16 @@ const rules = Array.from({ length: 100 }, (_, at) => ({
 
 const isMade: Load['ok'] = ({ status, body: answer }) => status === 200 && answer.includes('"xxxx')
 
-const sessions = 32
-const every_ms = 100
+const inFlight = 32
+const takes_ms = 100
 
-/** What a session waits for a call, while {@link sessions} call at their pace. */
-async function paced(what: string, child: Child, next: Next, servers: number | null) {
-  const found = await measured(child, { clients: sessions, every_ms, next, ok: isMade, warm_ms: 4_000, ms: 12_000 })
-  return rowOf(part, `${what}, ${sessions} sessions at ${1_000 / every_ms} calls a second`, {
+/** What a call takes with {@link inFlight} of them at a time. */
+async function busy(what: string, child: Child, next: Next, servers: number | null) {
+  const load = { clients: inFlight, every_ms: takes_ms, next, ok: isMade, warm_ms: 4_000, ms: 12_000 }
+  const found = await measured(child, load)
+  return rowOf(part, `${what}, ${inFlight} in flight of ${takes_ms} ms each`, {
     servers,
-    clients: String(sessions),
+    clients: String(inFlight),
     ...figuresOf(found),
     cpu_us: found.cpu_us,
   })
@@ -91,8 +92,12 @@ export async function gateway(bench: Bench): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-bench-gateway-'))
   await writeFile(join(dir, 'rules.yaml'), JSON.stringify(rules))
   const tool = await bench.entry('tool')
-  const upstream = { url: `${tool.url}/`, calls_per_minute: 0, same_failures: 0 }
-  const env = { GUARDRAILS_PATHS: dir, CSTP_GATEWAY: JSON.stringify({ tool: upstream }) }
+  const slow = await bench.entry('tool', takes_ms)
+  const upstream = ({ url }: Child) => ({ url: `${url}/`, calls_per_minute: 0, same_failures: 0 })
+  const env = {
+    GUARDRAILS_PATHS: dir,
+    CSTP_GATEWAY: JSON.stringify({ tool: upstream(tool), slow: upstream(slow) }),
+  }
   const child = await bench.server(await bench.empty('gateway'), { embedder: 'hash', env })
   const to = (port: number, path: string, token?: string) =>
     requestBytes({ host: `127.0.0.1:${port}`, path, body, headers, ...(token !== undefined && { token }) })
@@ -103,11 +108,12 @@ export async function gateway(bench: Bench): Promise<void> {
   end()
   const direct = await readFigures(tool, () => to(tool.port, '/'), isMade)
   bench.add(rowOf(part, 'tools/call of the server itself', { servers: null, ...direct }))
-  const next = inTurn(tokens.map((token) => to(child.port, '/gateway/tool', token)))
-  bench.add(rowOf(part, 'tools/call through the gateway, 100 rules', await readFigures(child, next, isMade)))
-  const base = bench.add(await paced('tools/call of the server itself', tool, () => to(tool.port, '/'), null))
-  bench.add({ ...(await paced('tools/call through the gateway', child, next, 1)), baseline: base.what })
+  const through = (name: string) => inTurn(tokens.map((token) => to(child.port, `/gateway/${name}`, token)))
+  bench.add(rowOf(part, 'tools/call through the gateway, 100 rules', await readFigures(child, through('tool'), isMade)))
+  const base = bench.add(await busy('tools/call of the server itself', slow, () => to(slow.port, '/'), null))
+  bench.add({ ...(await busy('tools/call through the gateway', child, through('slow'), 1)), baseline: base.what })
   await child.stop()
   await tool.stop()
+  await slow.stop()
   await rm(dir, { recursive: true })
 }
