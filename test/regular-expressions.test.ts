@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import ts from 'typescript'
+import { blockIn, withParagraph } from '../src/app/init/edits.ts'
 import { certainShapes, inAddresses, likelyTokens, namedSecrets } from '../src/core/secret-shapes.ts'
 import { certainSecret, maskSecrets, redact } from '../src/core/secrets.ts'
 import { instructionLike } from '../src/domain/record/decision/bridge.ts'
@@ -75,6 +76,12 @@ test('every regular expression of the program reads 256 KB of any character in 5
 test('so does every shape of a secret', () => {
   const shapes = [...certainShapes, ...likelyTokens, ...namedSecrets, ...inAddresses]
   expect(slow(shapes.map(({ kind, shape }) => ({ place: kind, expression: shape })))).toEqual([])
+})
+
+test('marks of ours that are opened a thousand times and never closed, in a page or settings of a repository', () => {
+  const marks = ['<!-- cstp: begin -->\n', '# cstp: begin\n'].map((mark) => mark.repeat(length / mark.length))
+  for (const text of marks)
+    expect(shortestMs(() => [withParagraph(text, null), blockIn(text)])).toBeLessThan(10 * limitMs)
 })
 
 test('an expression that backtracks over each start of a run is found', () => {

@@ -74,7 +74,7 @@ export function withServer(root: Plain, table: string, server: Plain | null): Pl
 }
 
 const [begin, end] = ['<!-- cstp: begin -->', '<!-- cstp: end -->']
-const paragraphs = new RegExp(`(?:\\n\\n)?${begin}[\\s\\S]*?${end}\\n?`, 'g')
+const paragraphs = new RegExp(`(?:\\n\\n)?${begin}(?:(?!${begin})[\\s\\S])*?${end}\\n?`, 'g')
 
 /** A page of instructions with our paragraph at the end; null removes the paragraph. */
 export function withParagraph(text: string | null, paragraph: string | null): string {
@@ -96,7 +96,7 @@ export function withListed(root: Plain, list: string, text: string, isIn: boolea
 }
 
 const [blockBegin, blockEnd] = ['# cstp: begin', '# cstp: end']
-const blocks = new RegExp(`(?:^|\\n)${blockBegin}\\n([\\s\\S]*?)\\n${blockEnd}\\n?`, 'g')
+const blocks = new RegExp(`(?:^|\\n)${blockBegin}\\n((?:(?!${blockBegin}\\n)[\\s\\S])*?)\\n${blockEnd}\\n?`, 'g')
 
 /** The lines between our marks; empty if there are none. */
 export const blockIn = (text: string | null): string[] =>
