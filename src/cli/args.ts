@@ -47,8 +47,11 @@ export interface Parsed<F extends Flags> {
   settings: Record<string, string>
 }
 
-/** @throws Failure naming the flag that is unknown, lacks its value, or takes none */
-export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Parsed<F> {
+/**
+ * @param hint what the error of an unknown flag says at its end
+ * @throws Failure naming the flag that is unknown, lacks its value, or takes none
+ */
+export function parseFlags<F extends Flags>(rest: readonly string[], own: F, hint = ''): Parsed<F> {
   const { json, help, version } = everywhere
   const counted: Flags = { json, help, version, ...own }
   const known: Flags = { ...settingFlags, ...everywhere, ...counted }
@@ -63,8 +66,7 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
     const { name, rawName, value, inlineValue } = token
     if (!Object.hasOwn(known, name)) {
       const near = nearest(name, Object.keys(known))
-      const other = parsed.words.length > 0 ? ' (flags of another command come after --)' : ''
-      throw misuse(`unknown flag ${rawName}${near ? `; did you mean --${near}?` : ''}${other}`)
+      throw misuse(`unknown flag ${rawName}${near ? `; did you mean --${near}?` : ''}${hint}`)
     }
     const { kind, value: placeholder = 'value', choices } = known[name]!
     if (kind === 'switch') {

@@ -61,7 +61,8 @@ const flagsOf = ({ flags, verbs = [] }: Command): Flags => {
 async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEnv): Promise<number> {
   const all: Flags = Object.assign({}, settingFlags, everywhere, ...commands.map(flagsOf))
   const { name, rest } = splitCommand(argv, all)
-  const given = parseFlags(rest, all)
+  const takesCommand = commands.some((one) => one.name === name && one.usage.startsWith('[--'))
+  const given = parseFlags(rest, all, takesCommand ? " (flags of the server's command come after --)" : '')
   const found = name === null || name === 'help' ? null : find(name, given.words)
   // Report a mistyped subcommand before its flags, which would be unknown too.
   if (found?.command.verbs && !given.flags.help && !given.flags.version) checkWords(found.command, found.words)
