@@ -10,10 +10,15 @@ const idle = { running: false, records: null, total: null, started_at: null }
 
 /** Has a walk do this before it reads from a record. */
 function before(evidence: Evidence, work: (seq: number) => Promise<void>): void {
-  const { read } = evidence
+  const { read, hashed } = evidence
   evidence.read = async (from, limit) => {
     await work(from)
     return read(from, limit)
+  }
+  if (hashed === undefined) return
+  evidence.hashed = async (from, limit) => {
+    await work(from)
+    return hashed(from, limit)
   }
 }
 
