@@ -64,7 +64,8 @@ const wiringOf = (more: Partial<Wiring> = {}): Wiring => ({
   windows: false,
   ...more,
 })
-const node = built === null ? process.execPath : Bun.which('node')!
+/** What runs the script of hooks: the runtime, which a compiled program is too. */
+const runtime = built === null ? process.execPath : `env BUN_BE_BUN=1 ${built}`
 /** The settings that a client got for an empty folder, by path. */
 const writtenBy = (wiring: Wiring, clients = initClients as readonly (typeof initClients)[number][]) =>
   Object.fromEntries(editsOf(clients, wiring, '/shop').map(({ path, apply: text }) => [path.slice(6), text(null)]))
@@ -104,7 +105,7 @@ describe('cstp init', () => {
     ] as const) {
       await run(dir, data, [...all, ...flags])
       expect(await codex()).toBe(
-        `${node} --config=/dev/null --no-env-file ${script} codex${mode} --data-dir ${data}${end}`,
+        `${runtime} --config=/dev/null --no-env-file ${script} codex${mode} --data-dir ${data}${end}`,
       )
     }
     const claude = (await read('.claude/settings.local.json')).hooks
@@ -202,7 +203,10 @@ describe('cstp init', () => {
     expect(Object.keys(tree)).toContain('.cstp/cstp-hook.mjs')
     for (const [path, text] of Object.entries(tree)) {
       const shown = Buffer.from(text, 'base64').toString()
-      expect([path, shown.includes(dir) || shown.includes(data) || shown.includes(node)]).toEqual([path, false])
+      expect([path, shown.includes(dir) || shown.includes(data) || shown.includes(built ?? process.execPath)]).toEqual([
+        path,
+        false,
+      ])
     }
     const others = await folder()
     const hooks = JSON.parse(await readFile(join(dir, '.codex/hooks.json'), 'utf8')).hooks
