@@ -141,7 +141,7 @@ const plain = (result: string): unknown =>
     if (typeof value !== 'string') return value
     if (/(?:^|_)id$|^taskId$/.test(key)) return ''
     const same = value
-      .replace(/Wall time: [\d.]+ seconds| saved to \S+/, '')
+      .replace(/Wall time: [\d.]+ seconds| saved to \S+|codex-arg0\w+/, '')
       .replace(/\d{1,2}:\d\d:\d\d(?: [AP]M)?/g, 'time')
       .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, 'uuid')
     // The environment has no order.
@@ -216,7 +216,7 @@ describeClients(['codex', 'gemini', 'claude-code'], whyNotHere, (client) => {
     const behind = join(folder, 'approved')
     await mkdir(behind)
     const env = { ...settings, GUARDRAILS_PATHS: rules }
-    const options = await using(throughGateway({ tools: [process.execPath, toolServer, behind] }, data()), env)
+    const options = await using(throughGateway({ asked: [process.execPath, toolServer, behind] }, data()), env)
     const calls = () =>
       existsSync(join(behind, 'calls')) ? readFileSync(join(behind, 'calls'), 'utf8').trim().split('\n') : []
     const given = bareEnv(data(), env)
