@@ -45,6 +45,7 @@ const titles: Record<string, string> = {
   memory: 'Resident memory',
   recall: 'Search by meaning, against a search that looks at every decision',
   evidence: 'Evidence: appending and verifying',
+  workspaces: 'Many workspaces in one server',
   gateway: 'Calls of a tool through the gateway, against the same calls without it',
 }
 

@@ -14,7 +14,7 @@ import { listWorkspaces, settingsOf } from './folder.ts'
 /** After this time without a request, a workspace is closed. */
 const idleMs = 30 * 60_000
 /** Above this number, the ones that were not called for the longest time are closed earlier: an open one with 500 decisions takes 18 MB. */
-const mostOpen = 40
+const mostOpen = 32
 /** So many may be closing at once, which takes memory too: then the next one opens when one of them is closed. */
 const mostClosing = 4
 const sweepMs = 10_000

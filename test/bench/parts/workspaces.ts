@@ -11,7 +11,7 @@ import { rowOf } from '../report.ts'
 const part = 'workspaces'
 const many = 200
 /** Fewer than a server keeps open. */
-const warm = 32
+const warm = 24
 const size = 500
 const mb = 1_048_576
 
