@@ -65,7 +65,7 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F, hin
     if (token.kind !== 'option') continue
     const { name, rawName, value, inlineValue } = token
     if (!Object.hasOwn(known, name)) {
-      const near = nearest(name, Object.keys(known))
+      const near = name.length > 1 ? nearest(name, Object.keys(known)) : null
       throw misuse(`unknown flag ${rawName}${near ? `; did you mean --${near}?` : ''}${hint}`)
     }
     const { kind, value: placeholder = 'value', choices } = known[name]!
