@@ -70,7 +70,7 @@ test('the verdict on a call is in the trace of its caller, over JSON-RPC, MCP an
   await service.stop()
 })
 
-test('every audit entry arrives once and in order, over an unavailable collector and a restart', async () => {
+test('every audit entry arrives in order, over an unavailable collector and a restart', async () => {
   await using collector = startCollector()
   const dir = await testDir()
   const env = envOf(dir, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' })
@@ -110,7 +110,8 @@ test('every audit entry arrives once and in order, over an unavailable collector
   await until('the newest entry', async () =>
     collector.logs.some(({ attributes }) => attributes['cstp.seq'] === expected.at(-1)),
   )
-  const sent = collector.logs.map(({ attributes }) => Number(attributes['cstp.seq']))
+  // A batch whose receipt the killed server did not note is sent again: at least once, with the number to tell.
+  const sent = [...new Set(collector.logs.map(({ attributes }) => Number(attributes['cstp.seq'])))]
   expect(sent).toEqual(expected.slice(expected.indexOf(sent[0]!)))
   expect(collector.resources[0]).toMatchObject({ 'service.name': 'cstp' })
   expect(collector.logs[0]).toMatchObject({ eventName: 'cstp.audit', severity: 'INFO' })
