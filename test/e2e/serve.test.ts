@@ -150,7 +150,8 @@ test('while it stops, calls under way end, new ones are 503, and /health answers
   await Bun.sleep(200)
   const stopped = stopping.stop()
   // A connection of an earlier fetch may be closed just now.
-  const statusOf = async (path: string, method = 'GET') => (await fetch(url + path, { method, keepalive: false })).status
+  const statusOf = async (path: string, method = 'GET') =>
+    (await fetch(url + path, { method, keepalive: false })).status
   expect([await statusOf('/ready'), await statusOf('/cstp', 'POST'), await statusOf('/health')]).toEqual([
     503, 503, 200,
   ])
