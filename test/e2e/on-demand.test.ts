@@ -31,7 +31,9 @@ function stop(dir: string, signal: NodeJS.Signals = 'SIGKILL') {
   if (pid !== null && pid !== process.pid)
     try {
       process.kill(pid, signal)
-    } catch {}
+    } catch {
+      // It has ended by itself.
+    }
 }
 const silent = { status: 0, out: '', err: '' }
 

@@ -70,7 +70,7 @@ test('the verdict on a call is in the trace of its caller, over JSON-RPC, MCP an
   await service.stop()
 })
 
-test('every audit entry arrives in order, over an unavailable collector and a restart', async () => {
+test('every audit entry arrives once and in order, over an unavailable collector and a restart', async () => {
   await using collector = startCollector()
   const dir = await testDir()
   const env = envOf(dir, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' })
@@ -88,12 +88,14 @@ test('every audit entry arrives in order, over an unavailable collector and a re
   for (const n of [2, 3, 4]) await record(first.url, n)
   await until('a refusal', async () => collector.state.refused > 0)
   await first.stop('SIGKILL')
-  collector.state.up = true
   // The killed server would hold its lease for 15 more seconds.
   using db = new Database(join(dir, 'cstp.db'))
   const ended = `update keyed_records set value = json_set(value, '$.lease_until_ms', 0) where collection = ?`
   expect(db.run(ended, [auditExportCollection]).changes).toBe(1)
   db.close()
+  // What the killed server had on its way is refused too: else its batch would arrive, and again from the next server.
+  await Bun.sleep(500)
+  collector.state.up = true
   const second = await serve(env)
   await record(second.url, 5)
   const trail = await cstp(
@@ -110,8 +112,7 @@ test('every audit entry arrives in order, over an unavailable collector and a re
   await until('the newest entry', async () =>
     collector.logs.some(({ attributes }) => attributes['cstp.seq'] === expected.at(-1)),
   )
-  // A batch whose receipt the killed server did not note is sent again: at least once, with the number to tell.
-  const sent = [...new Set(collector.logs.map(({ attributes }) => Number(attributes['cstp.seq'])))]
+  const sent = collector.logs.map(({ attributes }) => Number(attributes['cstp.seq']))
   expect(sent).toEqual(expected.slice(expected.indexOf(sent[0]!)))
   expect(collector.resources[0]).toMatchObject({ 'service.name': 'cstp' })
   expect(collector.logs[0]).toMatchObject({ eventName: 'cstp.audit', severity: 'INFO' })
