@@ -4,8 +4,8 @@ import { CstpError, invalidParam } from '../../sdk/errors.ts'
 import { nonEmptyText, text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { closeFinding } from '../domain/learn/calibration/drift-closed.ts'
 import { driftOf } from '../domain/learn/calibration/drift-periods.ts'
+import { closeFinding } from '../domain/record/history/drift-closed.ts'
 
 const d = v.description
 

@@ -13,6 +13,7 @@ import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/
 import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import {
   compareFiles,
+  derivedFlaws,
   type FileFinding,
   keyedCount,
   type VectorState,
@@ -85,6 +86,7 @@ export const checkFiles: Check = {
       yield error(`${lost}: no server starts`, filesBack)
       return
     }
+    for (const what of derivedFlaws(db)) yield error(what, restore)
     if (!existsSync(root)) return
     for (const { path, kind, detail } of compareFiles(db, root)) yield fileFindings[kind](`decisions/${path}`, detail)
   },
@@ -150,12 +152,13 @@ function* checkDatabase(path: string, known: number, otherwise: string): Generat
 
 async function* checkServer(url: string): AsyncGenerator<Finding> {
   const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
-  const { server_version, forgetful, version, known_version } = await inspectPostgres(url)
+  const { server_version, forgetful, version, known_version, derived } = await inspectPostgres(url)
   for (const name of forgetful)
     yield warning(
       `PostgreSQL ${server_version} runs with ${name} = off: acknowledged writes can be lost`,
       `set ${name} = on and reload the database`,
     )
+  for (const what of derived) yield error(what, 'dump the database for the investigation, and restore a backup')
   if (version === null) yield note('the database has no tables of cstp yet', 'the next start creates them')
   else if (version > known_version)
     yield error(newerData('the database', version, known_version), 'use the newer program')

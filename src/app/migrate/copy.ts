@@ -3,23 +3,16 @@
 import { createHash } from 'node:crypto'
 import { readDecisions } from '../../../sdk/storage/decisions.ts'
 import { sides } from '../../../sdk/storage/vectors.ts'
-import { driftClosedCollection } from '../../domain/learn/calibration/drift-closed.ts'
 import { driftCollection } from '../../domain/learn/calibration/drift-periods.ts'
 import { compactionCollection } from '../../domain/learn/memory/compaction.ts'
 import { grow } from '../../domain/ledger/engine/tree.ts'
-import { approvalCollections } from '../../domain/policy/approval/requests.ts'
-import { deferralCollection } from '../../domain/policy/approval/step-up.ts'
+import { attestedCollections } from '../../domain/ledger/thread/attested.ts'
 import { actionSessionCollection } from '../../domain/policy/facts/session.ts'
-import { policyCollections } from '../../domain/policy/judge/archive.ts'
-import { breakerCollection } from '../../domain/policy/judge/breakers.ts'
 import { evidenceCursor } from '../../domain/record/act-ids.ts'
 import { deliveryCollection, noticeCollection } from '../../domain/record/approval/notices.ts'
-import { commitCollection } from '../../domain/record/decision/commits.ts'
 import { resultCollection } from '../../domain/record/decision/idempotency.ts'
-import { revisionCollection } from '../../domain/record/decision/revisions.ts'
 import { erasureCollections } from '../../domain/record/decision/tombstone.ts'
 import { sessionCollections } from '../../domain/record/deliberation/sessions.ts'
-import { formerLinkCollection } from '../../domain/record/history/former-links.ts'
 import { hookCollections } from '../../domain/record/hook-records.ts'
 import { queueVectors } from '../../domain/search/embeddings.ts'
 import { type Copying, changesOf, decisionsOf, keyedOf, type Side, trail } from './sides.ts'
@@ -91,29 +84,21 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
     })
 }
 
-/** Shared state other than decisions, except dashboard logins (people log in again) and today's byte counts. */
+/** Shared state other than decisions, except dashboard logins (people log in again), today's byte counts, and how far the trail was exported. */
 const collections = {
-  sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection, deferralCollection],
-  breakers: [breakerCollection],
-  approvals: [
-    ...Object.values(approvalCollections),
-    noticeCollection,
-    deliveryCollection,
-    driftCollection,
-    driftClosedCollection,
-  ],
+  attested: attestedCollections,
+  sessions: [...Object.values(sessionCollections), actionSessionCollection],
+  hooks: Object.values(hookCollections),
+  notices: [noticeCollection, deliveryCollection, driftCollection],
   results: [resultCollection],
-  revisions: [revisionCollection, formerLinkCollection],
   compactions: [compactionCollection],
-  hooks: [...Object.values(hookCollections), commitCollection],
   thread: [evidenceCursor.collection],
-  policies: [policyCollections.archive, policyCollections.in_force],
-  erasures: Object.values(erasureCollections),
+  erasures: [erasureCollections.unfinished],
 } as const
 
 /** Copies keyed records, and removes those that the source has deleted since an earlier run. */
 export async function copyStates({ from, to }: Copying): Promise<void> {
-  for (const collection of Object.values(collections).flat()) {
+  for (const collection of new Set<string>(Object.values(collections).flat())) {
     const there = new Set<string>()
     for await (const page of keyedOf(to, collection)) for (const record of page) there.add(record.key)
     for await (const page of keyedOf(from, collection)) {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { PinChange, ToolPin } from '../../../sdk/schema/gateway.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/canonical.ts'
@@ -131,7 +132,8 @@ export async function notePins(
 }
 
 /**
- * Accepts what waits of a server: one tool, or all. Returns the accepted tools with their digests.
+ * Accepts what waits of a server: one tool, or all. Returns the accepted tools with their digests. A record that was changed without the
+ * service is put aside where all are accepted: none is accepted then, and from the next list on all tools of the server wait.
  * @param tool null for all
  */
 export async function acceptPins(
@@ -141,7 +143,11 @@ export async function acceptPins(
   by: string,
   now_ms: number,
 ): Promise<{ tool: string; digest: string }[]> {
-  const pins = await readPins(tx.keyed, server)
+  const pins = await readPins(tx.keyed, server).catch(async (error: unknown) => {
+    if (tool !== null || !isStorageError(error, 'corrupt')) throw error
+    await tx.keyed.put(pinCollection, server, { tools: {} })
+    return null
+  })
   const waiting = Object.entries(pins ?? {}).flatMap(([name, pin]) =>
     pin.waiting !== null && (tool ?? name) === name ? [[name, pin.waiting] as const] : [],
   )

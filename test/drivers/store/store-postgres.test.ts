@@ -3,14 +3,16 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { createAll, idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { connect } from '../../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
+import { inspectPostgres } from '../../../src/drivers/store/postgres/inspect.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 
 setDefaultTimeout(120_000)
 
 const server = postgres()
 const fresh = 'a change acknowledged by one server is in the next feed of another, beside a long foreign transaction'
+const derived = 'what filters and counts read is compared with the records and lines that it is made of'
 const follows = 'a reader that follows the feed while two servers write misses no change'
-if (server === null) for (const title of [fresh, follows]) test.skip(`${title} (${whyNoPostgres})`, () => {})
+if (server === null) for (const title of [fresh, derived, follows]) test.skip(`${title} (${whyNoPostgres})`, () => {})
 else {
   const openTwo = async () => {
     const url = freshSchema(server)
@@ -41,6 +43,48 @@ else {
     })
     await other.close()
     await close()
+  })
+
+  test(derived, async () => {
+    const url = freshSchema(server)
+    const store = await openPostgresStore({ ...suiteOptions, url })
+    const reasons = [{ type: 'analysis', text: 'why', strength: 0.5 }] as const
+    await createAll(store, [
+      recordOf(0),
+      recordOf(1, { tags: ['a\u0000', 'b'], context: 'nul \u0000' }),
+      recordOf(2, { reasons: [...reasons] }),
+    ])
+    const line = { at: '2026-07-01T00:00:00.123Z', agent: 'a', method: 'm', request_id: 'r', ids: [], allowed: true }
+    await store.transaction((tx) => tx.append({ audit: [{ ...line, rules: ['one'], detail: null }] }))
+    await store.close()
+    expect((await inspectPostgres(url)).derived).toEqual([])
+    const client = await connect({ url, connections: 1, statement_timeout_ms: 10_000 })
+    for (const [edit, back, name] of [
+      [
+        `update decisions set source_key = 'y' where id = '${idOf(0)}'`,
+        'update decisions set source_key = null',
+        'source key',
+      ],
+      [`update reasons set uses = 9`, 'update reasons set uses = 1', 'reasons'],
+      [
+        `update totals set count = count + 1 where key = 'agent'`,
+        `update totals set count = count - 1 where key = 'agent'`,
+        'count',
+      ],
+    ] as const) {
+      await client.begin((query) => query(edit))
+      expect([name, (await inspectPostgres(url)).derived]).toEqual([
+        name,
+        expect.arrayContaining([expect.stringContaining(name)]),
+      ])
+      await client.begin((query) => query(back))
+    }
+    await client.begin((query) => query('alter table audit disable trigger user'))
+    for (const edit of [`agent = 'b'`, `method = 'n'`, 'allowed = false', `rules = '{}'`, 'at_ms = 0']) {
+      await client.begin((query) => query(`update audit set ${edit}`))
+      expect([edit, (await inspectPostgres(url)).derived]).toEqual([edit, [expect.stringContaining('audit line')]])
+    }
+    await client.close()
   })
 
   test(follows, async () => {

@@ -9,9 +9,9 @@ import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.t
 import { dayMs } from '../../../core/time.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import { queueNotice } from '../../record/approval/notices.ts'
+import { closedDays, closings } from '../../record/history/drift-closed.ts'
 import { type Change, changes, type ReviewedDay } from './change.ts'
 import { advice, changeAlerts, type DriftAlert, drift, driftPoint, historicalDays } from './drift.ts'
-import { closedDays, closings } from './drift-closed.ts'
 import { recentFrom, verdictOn } from './stored-verdict.ts'
 
 const weekMs = 7 * dayMs

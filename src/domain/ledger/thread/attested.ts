@@ -15,6 +15,7 @@ import { breakerCollection } from '../../policy/judge/breakers.ts'
 import { commitCollection } from '../../record/decision/commits.ts'
 import { revisionCollection } from '../../record/decision/revisions.ts'
 import { erasureCollections } from '../../record/decision/tombstone.ts'
+import { driftClosedCollection } from '../../record/history/drift-closed.ts'
 import { formerLinkCollection } from '../../record/history/former-links.ts'
 import { pinCollection } from '../../record/hook-records.ts'
 import { commitmentOf } from './commitment.ts'
@@ -28,6 +29,7 @@ export const attestedCollections: readonly string[] = [
   breakerCollection,
   commitCollection,
   deferralCollection,
+  driftClosedCollection,
   formerLinkCollection,
   pinCollection,
   revisionCollection,
@@ -122,11 +124,17 @@ export function mustExist(act: StoredAct | undefined, now_ms: number): boolean {
 /** A record as messages name it. */
 export const nameOf = (collection: string, key: string): string => `the ${collection.replaceAll('_', ' ')} ${key}`
 
+/** How a record that was changed is put right without a backup, by collection. */
+const wayOn: Readonly<Record<string, (key: string) => string>> = {
+  [breakerCollection]: () => 'cstp.resetCircuit writes it again',
+  [pinCollection]: (key) => `cstp gateway pins accept ${key} puts it aside, and all its tools wait for a person then`,
+}
+
 /** Thrown instead of returning a record that is not what the ledger says. Its message is for the caller. */
 export class AlteredRecord extends StorageError {
   constructor(collection: string, key: string, what: string) {
-    const way = 'cstp doctor lists all such records; a backup has what was there before'
-    super('corrupt', `${nameOf(collection, key)} ${what}. It is not used: ${way}`)
+    const way = ['cstp doctor lists all such records', 'a backup has what was there before', wayOn[collection]?.(key)]
+    super('corrupt', `${nameOf(collection, key)} ${what}. It is not used: ${way.filter(Boolean).join('; ')}`)
   }
 }
 

@@ -6,6 +6,7 @@
 import { redactionEntry, retentionEntry } from '../../../../sdk/storage/audit.ts'
 import { keyedPages } from '../../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
+import type { StoredAct } from '../../../../sdk/storage/thread.ts'
 import { timestamp } from '../../../core/time.ts'
 import { type ActTools, actCollections, actOf, actsOf, stateAct, type Written } from './acts.ts'
 import { attestedCollections, attestedGet, attestedReads, isAttested, subjectOf } from './attested.ts'
@@ -81,7 +82,7 @@ export function threaded(store: Store, tools: ActTools, acted: () => void): Stor
   }
 }
 
-/** Whether the keyed records are from before they were attested: no collection begins with a record that has an act. */
+/** Whether the keyed records are from before they were attested: no act is about one. Only if no collection begins with a record that has an act are all acts read. */
 export async function isUnattested({ keyed, thread }: Pick<Store, 'keyed'> & AttestedThread): Promise<boolean> {
   const first = await Promise.all(
     attestedCollections.map(async (collection) =>
@@ -89,11 +90,19 @@ export async function isUnattested({ keyed, thread }: Pick<Store, 'keyed'> & Att
     ),
   )
   const subjects = first.flat()
-  return subjects.length > 0 && (await thread.newest(subjects)).length === 0
+  if (subjects.length === 0 || (await thread.newest(subjects)).length > 0) return false
+  const isState = ({ kind }: StoredAct) => kind === 'state'
+  for (let from = 1; ; from += readAtOnce) {
+    const acts = await thread.read({ from, limit: readAtOnce })
+    if (acts.some(isState)) return false
+    if (acts.length < readAtOnce) return !(await thread.read({ from: null, limit: mostWaiting })).some(isState)
+  }
 }
 interface AttestedThread {
-  thread: Pick<Store['thread'], 'newest'>
+  thread: Pick<Store['thread'], 'newest' | 'read'>
 }
+const readAtOnce = 1_000
+const mostWaiting = 100_000
 
 /** Attests the records of a store that an earlier version of the program wrote. @param store as the driver opened it */
 export async function attestExisting(store: Store, tools: ActTools): Promise<void> {

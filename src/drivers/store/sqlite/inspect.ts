@@ -13,7 +13,7 @@ import { auditReader, keyedReader } from './coordination.ts'
 import { filesBelow, hashOf, isKept, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { follow } from './follow.ts'
 import { parseRecord, recordFile } from './parse.ts'
-import { decisionReader } from './read.ts'
+import { decisionReader, edgeReader } from './read.ts'
 import { threadReads } from './thread.ts'
 
 /** A difference between a decision file and its row; `path` is relative to `decisions/`. */
@@ -129,6 +129,49 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
   yield* leave()
 }
 
+/** Rows in one of two answers only. */
+const differing = (name: string, one: string, other: string): string =>
+  `select ${name} as name from (select * from (${one} except ${other}) union select * from (${other} except ${one})) limit 10`
+
+/** Names of rows that differ from those of which they are made, by what they are; lists, filters, counts and figures read them. */
+const derived: Readonly<Record<string, string>> = {
+  'source key': `select d.id as name from decisions d join documents c using (num)
+    where d.gone = 0 and d.source_key is not c.doc ->> 'source_key' limit 10`,
+  tags: differing(
+    'id',
+    'select d.id, t.tag from tags t left join decisions d using (num)',
+    'select d.id, t.value from decisions d, json_each(d.tags) t where d.gone = 0',
+  ),
+  reasons: differing(
+    'id',
+    'select d.id, r.type, r.uses, round(r.strength, 6) from reasons r left join decisions d using (num)',
+    `select d.id, r.value ->> 'type', count(*), round(sum(r.value ->> 'strength'), 6)
+     from decisions d join documents c using (num), json_each(c.doc, '$.reasons') r where d.gone = 0 group by 1, 2`,
+  ),
+  count: differing(
+    `key || ' ' || value`,
+    'select key, value, count from totals',
+    `select key, value, count(*) from (select num, 'stakes' as key, stakes as value from decisions where gone = 0
+       ${['status', 'category', 'outcome', 'agent', 'project'].map((key) => `union all select num, '${key}', ${key} from decisions where gone = 0`).join(' ')}
+       union all select num, 'day', cast(cast(created_ms / 86400000.0 as integer) - (created_ms < cast(created_ms / 86400000.0 as integer) * 86400000) as text)
+         from decisions where gone = 0
+       union all select num, 'tag', tag from tags) where value is not null group by 1, 2`,
+  ),
+  'rules of the audit line': differing(
+    'seq',
+    'select seq, rule from audit_rules',
+    'select a.seq, r.value from audit a, json_each(a.rules) r',
+  ),
+  'time of the audit line': `select seq as name from audit where abs(at_ms - unixepoch(at, 'subsec') * 1000) > 0.5 limit 10`,
+}
+
+/** What is stored a second time, so that it is found and counted, and differs from what it is made of. */
+export function* derivedFlaws(db: Database): Generator<string> {
+  for (const [what, sql] of Object.entries(derived))
+    for (const { name } of db.query<{ name: string | number | null }, []>(sql).all())
+      yield `the ${what} ${name ?? 'of no decision'} in the catalogue is not that of its record: cstp.db was changed by hand`
+}
+
 /** Number of keyed records in a collection. */
 export const keyedCount = (db: Database, collection: string): number =>
   db.query<{ n: number }, [string]>('select count(*) as n from keyed_records where collection = ?').get(collection)!.n
@@ -189,13 +232,14 @@ export function vectorState(db: Database): VectorState {
 /** Readers of the thread and of the data it refers to, without opening the store. */
 export function readersOf(
   db: Database,
-): Pick<Store, 'audit' | 'keyed' | 'decisions'> & { thread: ThreadReads; close(): void } {
+): Pick<Store, 'audit' | 'keyed' | 'decisions' | 'edges'> & { thread: ThreadReads; close(): void } {
   const statements = statementsOf(db)
   return {
     thread: threadReads(statements),
     audit: auditReader(statements),
     keyed: keyedReader(statements),
     decisions: decisionReader(statements, follow(statements)),
+    edges: edgeReader(statements),
     close: () => statements.finalize(),
   }
 }

@@ -9,6 +9,7 @@ import { attestedCollections, attestedReads } from '../../../../src/domain/ledge
 import { examineThread, type ThreadFlaw } from '../../../../src/domain/ledger/thread/examine/examine.ts'
 import { keyedFlaws } from '../../../../src/domain/ledger/thread/examine/keyed.ts'
 import { attestExisting } from '../../../../src/domain/ledger/thread/threaded.ts'
+import { closeFinding } from '../../../../src/domain/record/history/drift-closed.ts'
 import { readersOf } from '../../../../src/drivers/store/sqlite/inspect.ts'
 import { pathsOf, withEdit } from '../../../support/evidence/edits.ts'
 import { threadedStory } from '../../../support/evidence/threaded-story.ts'
@@ -68,6 +69,7 @@ beforeAll(async () => {
   await notePins(store, 'files', [{ ...tool, description: 'Reads and sends a file' }], place, clock.now)
   await call('acceptPins', { server: 'files' }, 'root')
   await store.transaction((tx) => tx.keyed.put('hook_commit', failed, ['0123456789abcdef']))
+  await store.transaction((tx) => closeFinding(tx, 'agent', 'mallory', '2026-06-30'))
   clock.now += 60_000
   await services.thread.sequence()
   using db = new Database(join(dir, 'cstp.db'), { strict: true })
@@ -234,6 +236,22 @@ describe('a record that was changed is not used', () => {
     expect(await program.call('checkGuardrails', mail)).toMatchObject({ allowed: true })
   })
 
+  test('tools of a server, and an administrator puts their record aside: all of them wait then', async () => {
+    const { store, clock } = program
+    const forged = `update keyed_records set value = replace(value, 'Reads and sends', 'Reads') where collection = 'gateway_pin'`
+    await beneath(forged, async () => {
+      const what = says('cstp gateway pins accept files puts it aside')
+      expect(await program.refused('listPins', {}, 'root')).toMatchObject(what)
+      expect(await program.refused('acceptPins', { server: 'files', tool: 'read' }, 'root')).toMatchObject(what)
+    })
+    using db = new Database(join(dir, 'cstp.db'), { strict: true })
+    db.run(forged)
+    expect(await program.call('acceptPins', { server: 'files' }, 'root')).toEqual({ accepted: [] })
+    const place = { place: 'npx files', identity: 'files 1.0' }
+    expect(await notePins(store, 'files', [{ name: 'read', description: 'Reads' }], place, clock.now)).toEqual([])
+    expect(await program.call('acceptPins', { server: 'files' }, 'root')).toEqual({ accepted: ['read'] })
+  })
+
   test('what a decision said before in the dossier and in its revisions', async () => {
     const revision = `update keyed_records set value = replace(value, 'updated_by":"alice', 'updated_by":"eve') where collection = 'revision'`
     await beneath(revision, async () => {
@@ -264,6 +282,20 @@ describe('a record that was changed is not used', () => {
     )
   })
 })
+
+test('records that are added before all others are not taken for some from before they were attested', () =>
+  tampered(
+    (db) =>
+      db.run(
+        `insert into keyed_records select collection, '!', 1, value, null from keyed_records where collection in (${attestedCollections.map((one) => `'${one}'`)}) group by collection`,
+      ),
+    async ({ keyed, thread }) => {
+      const flaws = await Array.fromAsync(keyedFlaws({ keyed, thread }, yieldToEventLoop))
+      expect(flaws.map(({ what }) => what)).toContainEqual(expect.stringContaining('the approval ! was added without'))
+      const transaction = () => Promise.reject(new Error('nothing is to be attested'))
+      await attestExisting({ keyed, thread, transaction } as never, { now: () => 0, randomHex: () => '00' })
+    },
+  ))
 
 test('records from before they were attested are attested once, and only then', async () => {
   await tampered(

@@ -6,10 +6,8 @@ import { threadedStory } from '../../../support/evidence/threaded-story.ts'
 import { forEachBackend, type TestProgram } from '../../../support/program.ts'
 
 async function flaws({ services: { store, evidence }, clock }: TestProgram): Promise<string[]> {
-  const { thread, audit, keyed, decisions } = store
-  const sources = { thread, audit, keyed, decisions, evidence }
   const found = await Array.fromAsync(
-    examineThread(sources, { yieldToEventLoop: async () => {}, now: clock.now + 3_600_000 }),
+    examineThread({ ...store, evidence }, { yieldToEventLoop: async () => {}, now: clock.now + 3_600_000 }),
   )
   return found.map(({ what }) => what)
 }

@@ -4,16 +4,13 @@
  * @see `docs/design/ledger.md` for what each kind of tampering looks like, and what nothing here can see
  */
 
-import { completeRecord } from '../../../../../sdk/schema/complete.ts'
-import { decisionPages, readDecisions } from '../../../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../../../sdk/storage/errors.ts'
 import type { LedgerReader } from '../../../../../sdk/storage/ledger.ts'
-import type { ActKind, StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
-import { textOf } from '../../../../core/canonical.ts'
+import type { StoredAct, ThreadReads } from '../../../../../sdk/storage/thread.ts'
 import { archivedPolicy, compileArchived } from '../../../policy/judge/archive.ts'
-import { stateId } from '../../../record/act-ids.ts'
 import { type PieceReader, walkLog } from '../../engine/walk.ts'
-import { actFlaw, flawAt, flawOf, type Said, saidBy, type ThreadFlaw, type ThreadSources } from './flaw.ts'
+import { decisionFlaws, stateKinds, statesFlaws } from './decisions.ts'
+import { actFlaw, flawAt, flawOf, saidBy, type ThreadFlaw, type ThreadSources } from './flaw.ts'
 import { keyedFlaws, removedFlaws } from './keyed.ts'
 import { trailCheck } from './trail.ts'
 
@@ -89,7 +86,7 @@ export async function* examineThread(
   yield* await trail.end()
   const tree = await treeFlaw(thread, yieldToEventLoop)
   if (tree) yield tree
-  yield* untoldDecisions(sources, yieldToEventLoop)
+  yield* decisionFlaws(sources, yieldToEventLoop)
   yield* keyedFlaws(sources, yieldToEventLoop)
 }
 
@@ -160,57 +157,6 @@ async function evidenceFlaws(
     const what = hash === undefined ? 'is not there: the log was rolled back' : 'is another one'
     return [flawOf(act, `record ${said.seq} of the evidence log ${what}`)]
   })
-}
-
-// Checks each decision against the last act about it.
-
-const stateKinds: ReadonlySet<ActKind> = new Set(['decision', 'revision', 'review', 'link'])
-
-/** Checks states of decisions in acts against the stored decisions. */
-async function statesFlaws(
-  { decisions }: Pick<ThreadSources, 'decisions'>,
-  states: readonly Said[],
-): Promise<ThreadFlaw[]> {
-  const ids = [...new Set(states.flatMap(({ act }) => act.decision_id ?? []))]
-  const known = new Map((await readDecisions(decisions, ids)).map((one) => [one.record.id, one]))
-  return states.flatMap(({ act, said }) => {
-    // Any other payload is a flaw of the act itself.
-    if (typeof said.record !== 'object' || said.record === null) return []
-    const revision = Number(said.revision)
-    const stored = known.get(String(act.decision_id))
-    if (stored === undefined)
-      return revision === 1 ? [flawOf(act, 'its decision is not there, and nothing says that it was erased')] : []
-    if (stored.revision < revision)
-      return [flawOf(act, `its decision is at revision ${stored.revision} only: it was set back`)]
-    completeRecord(said.record)
-    if (stored.revision > revision || textOf(stored.record) === textOf(said.record)) return []
-    return [flawOf(act, 'its decision says something else: it was changed without an act')]
-  })
-}
-
-/** Decisions whose state is in no act: their files or rows were edited by hand. */
-async function* untoldDecisions(
-  { decisions, thread }: Pick<ThreadSources, 'decisions' | 'thread'>,
-  yieldToEventLoop: () => Promise<void>,
-): AsyncGenerator<ThreadFlaw> {
-  for await (const page of decisionPages(decisions, {}, 500)) {
-    const stored = await readDecisions(
-      decisions,
-      page.map(({ id }) => id),
-    )
-    const acts = await thread.read({ record_ids: stored.map(({ record, revision }) => stateId(record.id, revision)) })
-    const inActs = new Set(acts.map(({ record_id }) => record_id))
-    for (const { record, revision } of stored)
-      if (!inActs.has(stateId(record.id, revision)))
-        yield {
-          ...flawAt(
-            null,
-            `no act says that the decision ${record.id} is as it is: it was edited or added past the service`,
-          ),
-          untold: record.id,
-        }
-    await yieldToEventLoop()
-  }
 }
 
 // Checks stored rules and other keyed records against the acts about them.
