@@ -266,7 +266,8 @@ export interface Methods {
    */
   getSessionContext(params?: GetSessionContextParams, options?: CallOptions): Promise<GetSessionContextResult>
   /**
-   * Counts decisions by category, stakes, status, outcome, agent, day and tag. Scope `read`, effect `read`.
+   * Counts decisions by category, stakes, status, outcome, agent, project, day and tag. Scope `read`, effect
+   * `read`.
    * @category Decisions
    * @example
    * ```ts
@@ -1556,6 +1557,7 @@ export interface GetStatsResult {
   /** Decisions by status. */ by_status: Record<string, number>
   /** Reviewed decisions only. */ by_outcome: Record<string, number>
   /** Decisions by the agent that recorded them. */ by_agent: Record<string, number>
+  /** Decisions by project; those without one are left out. */ by_project: Record<string, number>
   /** Days (UTC) with decisions, ascending. */
   by_day: {
     /** Day, UTC. */ date: string

@@ -10,6 +10,7 @@ export const glossary: Readonly<Record<string, string>> = {
   brier_score: 'Mean squared error of confidence.',
   by_agent: 'Decisions by the agent that recorded them.',
   by_category: 'Decisions by category.',
+  by_project: 'Decisions by project; those without one are left out.',
   by_stakes: 'Decisions by stakes.',
   by_status: 'Decisions by status.',
   calibration_gap: 'Accuracy minus mean confidence.',

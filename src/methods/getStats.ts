@@ -13,7 +13,7 @@ const counts = v.record(v.string(), v.number())
 const topTags = 20
 
 export const getStats = defineMethod({
-  summary: 'Counts decisions by category, stakes, status, outcome, agent, day and tag.',
+  summary: 'Counts decisions by category, stakes, status, outcome, agent, project, day and tag.',
   params: v.object({
     ...ListFilters,
     as_of: AsOf,
@@ -25,6 +25,7 @@ export const getStats = defineMethod({
     by_status: counts,
     by_outcome: v.pipe(counts, v.description('Reviewed decisions only.')),
     by_agent: counts,
+    by_project: counts,
     by_day: v.pipe(
       v.array(v.object({ date: v.string(), count: v.number() })),
       v.description('Days (UTC) with decisions, ascending.'),
@@ -52,20 +53,33 @@ export const getStats = defineMethod({
         ...filter,
         created_from_ms: Math.max(filter.created_from_ms ?? Number.NEGATIVE_INFINITY, now() - days * dayMs),
       })
-    const [total, days, tags, by_category, by_stakes, by_status, by_outcome, by_agent, last_24h, last_7d, last_30d] =
-      await Promise.all([
-        countDecisions(decisions, filter),
-        countBy(decisions, filter, 'day'),
-        countBy(decisions, filter, 'tag'),
-        by('category'),
-        by('stakes'),
-        by('status'),
-        by('outcome'),
-        by('agent'),
-        since(1),
-        since(7),
-        since(30),
-      ])
+    const [
+      total,
+      days,
+      tags,
+      by_category,
+      by_stakes,
+      by_status,
+      by_outcome,
+      by_agent,
+      by_project,
+      last_24h,
+      last_7d,
+      last_30d,
+    ] = await Promise.all([
+      countDecisions(decisions, filter),
+      countBy(decisions, filter, 'day'),
+      countBy(decisions, filter, 'tag'),
+      by('category'),
+      by('stakes'),
+      by('status'),
+      by('outcome'),
+      by('agent'),
+      by('project'),
+      since(1),
+      since(7),
+      since(30),
+    ])
     return {
       total,
       by_category,
@@ -73,6 +87,7 @@ export const getStats = defineMethod({
       by_status,
       by_outcome,
       by_agent,
+      by_project,
       by_day: days.map(({ value, count }) => ({ date: value, count })),
       top_tags: tags.slice(0, topTags).map(({ value, count }) => ({ tag: value, count })),
       recent_activity: { last_24h, last_7d, last_30d },

@@ -26,6 +26,7 @@ forEachBackend((open) => {
       by_status: { pending: 3, reviewed: 2 },
       by_outcome: { success: 2 },
       by_agent: { alice: 4, bob: 1 },
+      by_project: { p: 2, q: 1 },
       by_day: [
         { date: '2026-05-22', count: 1 },
         { date: '2026-06-21', count: 1 },

@@ -35,6 +35,7 @@ const fields = ['q', 'mode', ...filters.map(([name]) => name)]
 const suggested = (stats: GetStatsResult): Partial<Record<keyof Wanted, string[]>> => ({
   category: Object.keys(stats.by_category),
   agent: Object.keys(stats.by_agent),
+  project: Object.keys(stats.by_project),
   tag: stats.top_tags.map(({ tag }) => tag),
 })
 

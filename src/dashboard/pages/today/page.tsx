@@ -14,6 +14,8 @@ import { goWith, To, ToDecision, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Empty, List, Panel, When } from '../../ui.tsx'
+import { Suggestions } from '../decisions/filters.tsx'
+import { known } from '../decisions/search.ts'
 import { Items, isReview } from '../inbox/items.tsx'
 import { Astray } from '../trust/astray.tsx'
 import { Changes } from './changes.tsx'
@@ -25,25 +27,15 @@ const t = texts.today
 /** Reviews that are asked for, contradictions and approvals that are shown. */
 const [sampleSize, mostContradictions, mostApprovals] = [12, 3, 12]
 const noApprovals: ListApprovalsResult = { approvals: [], total: 0 }
+const noCells: Pick<GetCalibrationResult, 'cells'> = { cells: [] }
 
-interface Asked {
-  since: string | undefined
-  agent: string
-  project: string
-}
-
-async function load({ since, agent, project }: Asked, signal: AbortSignal) {
-  const filter = { ...(agent && { agent }), ...(project && { project }) }
+/** Approvals that wait, and the records of the agents that ask. Who may not see approvals still reads the rest. */
+async function loadApprovals(signal: AbortSignal) {
   const options = { signal }
-  const [briefing, ready, approvals] = await Promise.all([
-    service.getBriefing({ ...filter, since: since ?? '1970-01-01' }, options),
-    service.ready({ ...filter, sample: sampleSize, limit: 200 }, options),
-    // Who may not see approvals still reads the rest.
-    service.listApprovals({ state: 'pending', limit: 50 }, options).catch(() => noApprovals),
-  ])
-  const cells =
-    approvals.total === 0 ? [] : (await service.getCalibration({ cells: 'agent_stakes', window: 'all' }, options)).cells
-  return { briefing, ready, approvals, cells }
+  const approvals = await service.listApprovals({ state: 'pending', limit: 50 }, options).catch(() => noApprovals)
+  const { cells } =
+    approvals.total === 0 ? noCells : await service.getCalibration({ cells: 'agent_stakes', window: 'all' }, options)
+  return { approvals, cells }
 }
 
 /** The records of the agent at the stakes of its request. */
@@ -72,26 +64,25 @@ function Approvals({ of, cells }: { of: ListApprovalsResult; cells: GetCalibrati
   )
 }
 
+/** What waits, beside approvals. @param approvals how many wait; null until that is known */
 function Waits({
   ready,
   stops,
   approvals,
-  cells,
 }: {
   ready: ReadyResult
   stops: GetBriefingResult['stops']
-  approvals: ListApprovalsResult
-  cells: GetCalibrationResult['cells']
+  approvals: number | null
 }) {
   const reviews = ready.actions.filter(isReview)
   const contradictions = ready.actions.filter(({ type }) => type === 'contradiction')
   const current = ready.actions.filter((one) => !isReview(one) && one.type !== 'contradiction')
   const conditions = [...current, ...contradictions.slice(0, mostContradictions)]
   const more = contradictions.length - mostContradictions
+  const total = (approvals ?? 0) + ready.total
   return (
-    <Panel title={t.waits}>
-      {approvals.total + ready.total === 0 && <Empty>{t.nothingWaits}</Empty>}
-      <Approvals of={approvals} cells={cells} />
+    <>
+      {total === 0 && approvals !== null && <Empty>{t.nothingWaits}</Empty>}
       {conditions.length > 0 && <Items actions={conditions} stops={stops} />}
       {more > 0 && (
         <p class="quiet">
@@ -107,19 +98,19 @@ function Waits({
           <Items actions={reviews} />
         </>
       )}
-      {approvals.total + ready.total > 0 && (
+      {total > 0 && (
         <p>
-          <To path="/inbox">{t.all(approvals.total + ready.total)}</To>
+          <To path="/inbox">{t.all(total)}</To>
         </p>
       )}
-    </Panel>
+    </>
   )
 }
 
 /** Whose decisions are looked at: everyone's, the reader's own, those of another agent; and of which project. */
 function Whose({ agent, project }: { agent: string; project: string }) {
   const { place, session } = useView()
-  const stats = useCall('agents', (signal) => service.getStats({}, { signal })).data
+  const stats = useCall('known', known).data
   const names = Object.keys(stats?.by_agent ?? {}).filter((name) => name !== session.agent)
   const options = [
     ['', t.everyone] as const,
@@ -138,8 +129,15 @@ function Whose({ agent, project }: { agent: string; project: string }) {
         onChange={(value) => goWith(place, { agent: value || null })}
       />
       <Form submit={(read) => goWith(place, { project: read('project').trim() || null })} aria-label={t.project}>
-        <Field label={t.project} name="project" placeholder={t.projectHint} defaultValue={project} />
+        <Field
+          label={t.project}
+          name="project"
+          placeholder={t.projectHint}
+          defaultValue={project}
+          list="known-project"
+        />
       </Form>
+      <Suggestions stats={stats} />
     </>
   )
 }
@@ -152,47 +150,60 @@ export function Today() {
     ...texts.recent,
   ])
   const { agent, project } = keptOf(place, ['agent', 'project'])
-  const loaded = useCall(`${period} ${agent} ${project}`, (signal) =>
-    load({ since: period === '' ? looked! : startOf(period), agent, project }, signal),
+  const of = { ...(agent && { agent }), ...(project && { project }) }
+  const since = period === '' ? looked! : startOf(period)
+  // Each part appears as soon as its own answer is there: over many decisions, some take a while.
+  const approvals = useCall('approvals', loadApprovals)
+  const ready = useCall(`${agent} ${project}`, (signal) =>
+    service.ready({ ...of, sample: sampleSize, limit: 200 }, { signal }),
   )
+  const briefing = useCall(`${period} ${agent} ${project}`, (signal) =>
+    service.getBriefing({ ...of, since: since ?? '1970-01-01' }, { signal }),
+  )
+  const waiting = approvals.data?.approvals.total ?? null
+  const isEmpty =
+    waiting === 0 &&
+    ready.data?.total === 0 &&
+    briefing.data?.decisions === 0 &&
+    briefing.data.weeks.every(({ scored }) => scored === 0)
   return (
     <>
       <div class="bar">
         {periodChoice}
         <Whose agent={agent} project={project} />
       </div>
-      <Astray agent={agent || undefined} since={period === '' ? looked! : startOf(period)} />
-      <Show of={loaded}>
-        {({ briefing, ready, approvals, cells }) => {
-          const { worse, weeks, lessons } = briefing
-          const isEmpty =
-            briefing.decisions + ready.total + approvals.total === 0 && weeks.every(({ scored }) => scored === 0)
-          return (
-            <>
-              {isEmpty && <Start />}
-              <Waits ready={ready} stops={briefing.stops} approvals={approvals} cells={cells} />
-              <Changes of={briefing} />
-              {weeks.some(({ scored }) => scored > 0) && (
-                <Panel title={t.worse} lead={worse ? t.fell(worse) : t.noneWorse}>
-                  <Weeks weeks={weeks} />
-                </Panel>
-              )}
-              <Panel title={t.learnt}>
-                <List of={lessons} empty={t.noneLearnt}>
-                  {({ text, id, agent: by, shown }) => (
-                    <>
-                      <ToDecision id={id}>{text}</ToDecision>
-                      <div class="quiet facts">
-                        <Agent of={by} />
-                        <span>{t.shown(shown)}</span>
-                      </div>
-                    </>
-                  )}
-                </List>
+      <Astray agent={agent || undefined} since={since} />
+      {isEmpty && <Start />}
+      <Panel title={t.waits}>
+        <Show of={approvals}>{(data) => <Approvals of={data.approvals} cells={data.cells} />}</Show>
+        <Show of={ready}>
+          {(data) => <Waits ready={data} stops={briefing.data?.stops ?? []} approvals={waiting} />}
+        </Show>
+      </Panel>
+      <Show of={briefing}>
+        {(data) => (
+          <>
+            <Changes of={data} />
+            {data.weeks.some(({ scored }) => scored > 0) && (
+              <Panel title={t.worse} lead={data.worse ? t.fell(data.worse) : t.noneWorse}>
+                <Weeks weeks={data.weeks} />
               </Panel>
-            </>
-          )
-        }}
+            )}
+            <Panel title={t.learnt}>
+              <List of={data.lessons} empty={t.noneLearnt}>
+                {({ text, id, agent: by, shown }) => (
+                  <>
+                    <ToDecision id={id}>{text}</ToDecision>
+                    <div class="quiet facts">
+                      <Agent of={by} />
+                      <span>{t.shown(shown)}</span>
+                    </div>
+                  </>
+                )}
+              </List>
+            </Panel>
+          </>
+        )}
       </Show>
     </>
   )

@@ -4,7 +4,8 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import { ReadyAction } from '../../../../sdk/schema/memory.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
-import { countDecisions, scoreSums } from '../../../../sdk/storage/groups.ts'
+import { compareText, outcomeValue } from '../../../../sdk/storage/fields.ts'
+import { countDecisions } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
@@ -55,7 +56,7 @@ interface ReadyQuery {
   order: 'urgent' | 'newest'
   offset: number
   limit: number
-  /** Only so many of the due reviews: those that tell most. Undefined for all. */
+  /** Only so many of the due reviews: those that tell most. */
   sample?: number | undefined
 }
 
@@ -96,29 +97,33 @@ const add = (counts: Counts, type: ReadyAction['type'], count: number): void => 
   if (count > 0) counts[type] = (counts[type] ?? 0) + count
 }
 
+/** The times of a day that a filter lets pass: what is counted by day is found without reading the other days. */
+const within = ({ created_from_ms = 0, created_to_ms = Infinity }: DecisionFilter, day_ms: number): DecisionFilter => ({
+  created_from_ms: Math.max(created_from_ms, day_ms),
+  created_to_ms: Math.min(created_to_ms, day_ms + dayMs - 1),
+})
+
 /** The due reviews that tell most about how reliable each agent is at each stakes, spread evenly over time, and the counts of all. */
 async function sampled({ store, now_ms }: ReadyTools, { filter, sample, ...wanted }: ReadyQuery) {
   const counts: Counts = {}
   const parts = await Promise.all(
     dueParts(filter, now_ms).map(async (part) => {
-      const groups = await store.decisions.groups(part.filter, ['agent', 'stakes'])
+      const groups = await store.decisions.groups(part.filter, ['agent', 'stakes', 'day'])
       for (const { count } of groups) add(counts, part.type, count)
+      // The newest day first, as a place among them counts.
+      groups.sort((a, b) => compareText(b.day, a.day))
       return passes(part, wanted) ? groups.map((group) => ({ part, ...group })) : []
     }),
   )
   const strata = [...Map.groupBy(parts.flat(), ({ agent, stakes }) => JSON.stringify([agent, stakes])).values()]
-  const sums = await scoreSums(store.decisions, filter)
-  const due = (those: (typeof strata)[number]) => those.reduce((sum, { count }) => sum + count, 0)
+  const outcomes = await store.decisions.groups({ ...filter, scored: true }, ['agent', 'stakes', 'outcome'])
+  const due = (those: readonly { count: number }[]) => those.reduce((sum, { count }) => sum + count, 0)
   const { picks, share } = sampleOf(
     strata.map((those) => {
       const { agent, stakes } = those[0]!
-      const own = sums.filter((one) => one.agent === agent && one.stakes === stakes)
-      return {
-        stakes,
-        due: due(those),
-        scored: own.reduce((sum, { count }) => sum + count, 0),
-        value: own.reduce((sum, { value }) => sum + value, 0),
-      }
+      const own = outcomes.filter((one) => one.agent === agent && one.stakes === stakes)
+      const value = own.reduce((sum, { count, outcome }) => sum + count * outcomeValue[outcome!]!, 0)
+      return { stakes, due: due(those), scored: due(own), value }
     }),
     sample ?? 0,
   )
@@ -127,12 +132,12 @@ async function sampled({ store, now_ms }: ReadyTools, { filter, sample, ...wante
       Array.from({ length: picks[at]! }, async (_, pick) => {
         // The middle of each of as many equal shares.
         let place = Math.floor(((pick + 0.5) * due(those)) / picks[at]!)
-        const { part, agent, stakes } = those.find(({ count }) => {
+        const { part, agent, stakes, day } = those.find(({ count }) => {
           if (place < count) return true
           place -= count
           return false
         })!
-        const only = { ...part.filter, agent, stakes: [stakes] }
+        const only = { ...part.filter, agent, stakes: [stakes], ...within(part.filter, Date.parse(day)) }
         const page = { filter: only, sort: 'created_at', order: 'desc', offset: place, limit: 1 } as const
         return (await store.decisions.list(page)).texts.map((text) => ofDecision(parseRecord(text), part, now_ms))
       }),
