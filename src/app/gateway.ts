@@ -13,6 +13,7 @@ import {
   endSession,
   type GatewayCall,
   hiddenTools,
+  isEvidence,
   judgeCall,
   withholding,
 } from '../domain/gateway/calls.ts'
@@ -83,6 +84,8 @@ export function openGate(options: GatewayOptions): Gate {
       return `cstp stopped this call: ${JSON.stringify(tool.slice(0, 100))} is not a tool of ${name} that may be called. It is unknown, hidden by a rule, or new or changed since a person accepted it (cstp gateway pins)`
     },
     async judge(call) {
+      // The ends of other calls are committed with this one.
+      void services.thread.settled()
       await quota.require(caller.agent)
       const refused = budget.take(call.tool, digestOf(call.input), services.now())
       if (refused !== null) return { kind: 'refuse', reason: `cstp stopped this call: ${refused}` }
@@ -117,9 +120,15 @@ export function openGate(options: GatewayOptions): Gate {
       const { state } = current(found, services.now())
       return state === 'pending' ? 'undecided' : state === 'approved' ? 'granted' : 'refused'
     },
-    async ended(call: ToolCall, end: EndOfCall) {
-      if (end.ok !== null) budget.ended(call.tool, digestOf(call.input), end.ok)
-      await endCall(callOf(), call, end)
+    async ended(call: ToolCall, { ok, ...end }: EndOfCall) {
+      // It stays recorded as judged, without an end.
+      if (ok === null) return
+      budget.ended(call.tool, digestOf(call.input), ok)
+      const record = () => endCall(callOf(), call, { ok, ...end })
+      if (ok && (await isEvidence(services))) return record()
+      const failed = (error: unknown) =>
+        services.log('error', 'the end of a call could not be recorded', { server: name, ...describeError(error) })
+      services.thread.later(() => record().catch(failed))
     },
     shown: (result, passing) =>
       shownResult(result, upstream.max_result_bytes, async () => {
@@ -137,6 +146,7 @@ export function openGate(options: GatewayOptions): Gate {
         return { content: [{ type: 'text', text }], isError: true }
       }),
     async close() {
+      await services.thread.settled()
       if (used) await endSession(callOf())
     },
   }

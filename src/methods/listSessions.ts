@@ -95,11 +95,12 @@ export const listSessions = defineMethod({
   page: { list: 'sessions' },
   effect: 'read',
   cost: 8,
-  async handle({ store, caller }, { agent, since, limit }) {
+  async handle({ store, thread, caller }, { agent, since, limit }) {
     const isAll = seesAll(caller)
     if (agent !== undefined && agent !== caller.agent && !isAll)
       throw new CstpError('forbidden', 'the sessions of other agents need the scope admin', { scope: 'admin' })
     const since_ms = since === undefined ? 0 : (boundMs(since, false) ?? 0)
+    await thread.settled()
     const query = { agent: agent ?? (isAll ? null : caller.agent), since_ms, limit }
     return { sessions: (await listHookSessions(store.keyed, query)).map(show) }
   },

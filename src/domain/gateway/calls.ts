@@ -97,10 +97,12 @@ export async function judgeCall(call: GatewayCall, passing: PassingCall): Promis
   return verdictOf(evaluation)
 }
 
-/** Records how a call ended. A call whose end is unknown stays recorded as judged, without an end. */
-export async function endCall(call: GatewayCall, passing: PassingCall, { ok, output, duration_ms }: EndOfCall) {
-  if (ok === null) return
-  const event = { place: placeOf(call), call: reported(call, passing), ok, output, duration_ms }
+/** Whether rules ask which calls succeeded: the end of one is then recorded before the client has its answer, as it may ask another server next. */
+export const isEvidence = async ({ policy }: Pick<GatewayCall, 'policy'>) => (await policy.current()).keeps_sessions
+
+/** Records how a call ended. */
+export async function endCall(call: GatewayCall, passing: PassingCall, end: EndOfCall & { ok: boolean }) {
+  const event = { ...end, place: placeOf(call), call: reported(call, passing) }
   await answerHook(hookCallOf(call), { kind: 'after_tool', ...event })
 }
 

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { bareEnv, inTemporaryDir } from '../../support/process.ts'
+import { bareEnv, cstp, inTemporaryDir } from '../../support/process.ts'
 import { textsOf, toolServer } from './gateway.ts'
 
 const main = resolve(import.meta.dir, '../../../src/main.ts')
@@ -82,12 +82,18 @@ test('a client uses a server through the gateway, and can do nothing that a rule
 test('a gateway that is killed leaves no call made twice, and each made call recorded as judged', () =>
   inTemporaryDir(async (dir) => {
     const { client, pid, calls } = await start(dir)
+    await client.callTool({ name: 'echo', arguments: { text: 'once' } })
     const running = client.callTool({ name: 'slow', arguments: { ms: 5_000 } }).catch(() => 'lost')
-    while (calls().length === 0) await Bun.sleep(20)
+    while (calls().length === 1) await Bun.sleep(20)
     process.kill(pid, 'SIGKILL')
     expect(await running).toBe('lost')
     await client.close()
-    expect(calls()).toHaveLength(1)
+    expect(calls()).toHaveLength(2)
+    const { out } = await cstp(['call', 'listSessions', '--local'], bareEnv(join(dir, 'data'), { CSTP_PACKS: 'none' }))
+    const [{ actions, verdicts }] = JSON.parse(out).sessions
+    expect(verdicts.allow).toBe(2)
+    // The end of the call that was answered may be unknown too, never that of the other known.
+    expect(actions).toBeLessThanOrEqual(1)
     const again = await start(dir)
     try {
       const shown = Bun.spawnSync([process.execPath, main, 'audit', '--local', '--json'], {
@@ -95,7 +101,7 @@ test('a gateway that is killed leaves no call made twice, and each made call rec
       })
       expect(shown.stdout.toString()).toContain('gateway tools')
       expect(textsOf(await again.client.callTool({ name: 'echo', arguments: { text: 'on' } }))).toBe('on')
-      expect(calls()).toHaveLength(2)
+      expect(calls()).toHaveLength(3)
     } finally {
       await again.client.close()
     }

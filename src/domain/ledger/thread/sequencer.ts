@@ -26,6 +26,13 @@ export interface Thread {
   sequence(): Promise<void>
   /** Reports that acts were committed: they get their places soon. */
   wake(): void
+  /**
+   * Makes a write that its caller does not wait for: before acts next get their places, together with others.
+   * @param write must not reject
+   */
+  later(write: () => Promise<void>): void
+  /** Starts the writes that wait. Resolves when all are made. */
+  settled(): Promise<void>
   /** Gives waiting acts their places, and stops. */
   close(): Promise<void>
 }
@@ -98,24 +105,43 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
     }
   }
 
+  let late: (() => Promise<void>)[] = []
+  let writing: Promise<void> = Promise.resolve()
+  const settled = (): Promise<void> => {
+    if (late.length > 0) {
+      // All at once, so that they share a commit.
+      const made = late.map((write) => write())
+      late = []
+      writing = Promise.all([writing, ...made]).then(() => {})
+    }
+    return writing
+  }
+
   const sequence = sharedRun(async () => {
+    await settled()
     await anchorEvidence()
     while ((await store.thread.sequence(growth, largestGroup)) === largestGroup) {}
   })
   const rounds = startPeriodicJob({ every_ms: round_ms, after, failed, work: () => sequence().then(() => 0) })
   let woken = false
+  const wake = (): void => {
+    if (woken) return
+    woken = true
+    after(wait_ms, () => {
+      woken = false
+      rounds.wake()
+    })
+  }
   return {
     signer,
     checkpoints: createCheckpoints({ evidence: store.thread, signer, now: tools.now, what: 'the ledger' }),
     sequence,
-    wake() {
-      if (woken) return
-      woken = true
-      after(wait_ms, () => {
-        woken = false
-        rounds.wake()
-      })
+    wake,
+    later(write) {
+      late.push(write)
+      wake()
     },
+    settled,
     async close() {
       await rounds.close()
       // An unavailable database must not keep the program from ending: waiting acts get their places at the next start.
