@@ -74,8 +74,6 @@ export interface SearchState {
   indexed: number
   /** Decisions kept in memory: all of them, or the newest changes in front of an index elsewhere. */
   in_memory: number
-  /** True while results may lack decisions that were applied. */
-  building: boolean
 }
 
 /** The generation whose vectors an index holds. Number 0, with no embedder and 0 dimensions, means a store without vectors. */

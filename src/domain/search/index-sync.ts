@@ -67,6 +67,8 @@ export interface IndexSyncState extends SearchState {
   driver: string
   generation: number
   applied_seq: number
+  /** True if results may lack changes of the store. */
+  building: boolean
 }
 
 /** Before the first generation, only keyword search is possible. */
@@ -263,7 +265,7 @@ function viewOf(
     state: () =>
       ask(async ({ generation: { number }, index, applied }, isBehind) => {
         const state = await index.state()
-        return { driver, generation: number, applied_seq: applied(), ...state, building: state.building || isBehind }
+        return { driver, generation: number, applied_seq: applied(), ...state, building: isBehind }
       }),
   }
 }

@@ -75,7 +75,7 @@ describe('LanceDB', () => {
       await index.apply(many(at, at + 10), at + 10)
       await index.maintain()
     }
-    expect(await index.state()).toMatchObject({ in_memory: 40, building: false })
+    expect(await index.state()).toMatchObject({ in_memory: 40 })
     expect(logged.filter((line) => line.startsWith('warn'))).toHaveLength(1)
     await expectSame(index, many(0, 40))
     await index.close()

@@ -11,7 +11,7 @@ export function testChanges({ test, open, onEmpty, compare }: SearchKit): void {
   onEmpty('a new index is empty', async (index) => {
     const vector = unitVector(random(1), dimensions)
     equal(await index.watermark(), 0, 'watermark')
-    const empty: SearchState = { decisions: 0, indexed: 0, in_memory: 0, building: false }
+    const empty: SearchState = { decisions: 0, indexed: 0, in_memory: 0 }
     equal(await index.state(), empty, 'state')
     equal(await index.nearest({ vector, side: 'both', k: 5, filter: {} }), [], 'hits')
     equal((await index.distances({ vector, side: 'both', ids: [idOf(1)] })).size, 0, 'distances')

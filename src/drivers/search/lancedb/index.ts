@@ -27,10 +27,11 @@ export async function openIndex(
 ): Promise<SearchIndex> {
   const { dimensions } = generation
   const layers = await openLayers(place, generation, options)
+  /** A search works on what it found when it began: the changes are searched at once, and what they hide then stays hidden. */
   const search = <T>(work: (view: View) => Promise<T>): Promise<T> =>
-    layers.withTable(({ table }) => {
-      const overlay = layers.overlay()
-      return work({ overlay, index: overlay.index, table, isHidden: overlay.hiding() })
+    layers.withTable((table) => {
+      const { index, stats, hidden } = layers.overlay()
+      return work({ index, stats, table, hidden: hidden() })
     })
 
   return {
@@ -39,50 +40,33 @@ export async function openIndex(
     async nearest({ vector, side, k, filter, exact = false }) {
       checkVector(vector, dimensions, 'The vector of the query')
       if (k <= 0) return []
-      return search(async ({ index, table, isHidden }) => {
+      return search(async ({ index, table, hidden }) => {
         const own = index.nearest({ vector, side, k, filter })
         if (table === null) return own
-        for (let wanted = k; ; ) {
-          const asked = wanted + spare
-          const found = await table.nearest({ vector, side }, filter, asked, exact)
-          const visible = found.filter(({ id }) => !isHidden(id))
-          if (visible.length >= k || found.length < asked) return [...own, ...visible].sort(byDistance).slice(0, k)
-          wanted = k + 2 * (found.length - visible.length)
-        }
+        const found = await visible(k, hidden, (limit) => table.nearest({ vector, side }, filter, limit, exact))
+        return [...own, ...found].sort(byDistance).slice(0, k)
       })
     },
     async distances({ vector, side, ids }) {
       checkVector(vector, dimensions, 'The vector of the query')
-      return search(async ({ index, table, isHidden }) => {
+      return search(async ({ index, table, hidden }) => {
         const own = index.distances({ vector, side, ids })
-        const rest = ids.filter((id) => !isHidden(id))
+        const rest = ids.filter((id) => !hidden.has(id))
         for (const { id, distance } of (await table?.distances({ vector, side }, rest)) ?? []) own.set(id, distance)
         return inOrder(ids, own)
       })
     },
     keyword: (query) =>
-      search(async ({ overlay, index, table, isHidden }): Promise<KeywordResult> => {
+      search(async ({ index, stats, table, hidden }): Promise<KeywordResult> => {
         const { terms, filter, limit, counted = true } = query
-        const stats = overlay.stats(table?.state.stats ?? null, terms)
-        const own = index.keyword(query, stats)
+        const corpus = stats.of(query)
+        const own = index.keyword(query, corpus)
         if (table === null || terms.length === 0) return own
-        const hidden = overlay.hidden()
-        const allIndexed = table.state.stats.indexed === table.state.stats.decisions || filter.indexed === true
-        const scoring = scoringOf(stats)
-        const candidates = async () => {
-          for (let wanted = limit; limit > 0; ) {
-            const asked = wanted + spare
-            const found = await table.candidates(terms, filter, asked)
-            const visible = found.filter(({ id }) => !isHidden(id))
-            if (visible.length >= limit || found.length < asked) return visible
-            wanted = limit + 2 * (found.length - visible.length)
-          }
-          return []
-        }
+        const scoring = scoringOf(corpus)
         const [found, total, total_unindexed] = await Promise.all([
-          candidates(),
+          visible(limit, hidden, (limit) => table.candidates(terms, filter, limit)),
           counted ? table.count(terms, filter, hidden) : 0,
-          allIndexed ? 0 : table.count(terms, { ...filter, indexed: false }, hidden),
+          table.allIndexed || filter.indexed ? 0 : table.count(terms, { ...filter, indexed: false }, hidden),
         ])
         const hits = found.map(({ id, terms: text }) => ({ id, score: scoreOf(scoring, terms, text) }))
         return {
@@ -93,42 +77,26 @@ export async function openIndex(
         }
       }),
     scores: (query) =>
-      search(async ({ overlay, index, table, isHidden }) => {
-        const stats = overlay.stats(table?.state.stats ?? null, query.terms)
-        const own = index.scores(query, stats)
-        if (table === null) return own
-        const scoring = scoringOf(stats)
-        for (const [id, { terms }] of await table.find(query.ids.filter((id) => !isHidden(id))))
+      search(async ({ index, stats, table, hidden }) => {
+        const corpus = stats.of(query)
+        const own = index.scores(query, corpus)
+        const scoring = scoringOf(corpus)
+        for (const [id, { terms }] of (await table?.find(query.ids.filter((id) => !hidden.has(id)))) ?? [])
           own.set(id, scoreOf(scoring, query.terms, terms))
         return inOrder(query.ids, own)
       }),
     idsContainingAll: ({ terms }) =>
-      search(async ({ index, table, isHidden }) => {
+      search(async ({ index, table, hidden }) => {
         const own = index.idsContainingAll(terms)
-        if (table === null) return own
-        return [...own, ...(await table.idsContainingAll(terms)).filter((id) => !isHidden(id))]
+        return [...own, ...((await table?.idsContainingAll(terms)) ?? []).filter((id) => !hidden.has(id))]
       }),
     async nearTerms(query) {
-      const { index, hiddenStats } = layers.overlay()
-      const stats = layers.table()?.state.stats
-      if (stats === undefined) return nearestTerms(index.words(), index.containing, query)
-      const containing = (term: string): number =>
-        index.containing(term) + stats.containing(term) - hiddenStats.containing(term)
-      function* words(): Generator<[string, number]> {
-        for (const [term] of stats!.words()) yield [term, containing(term)]
-        for (const [term, decisions] of index.words()) if (stats!.containing(term) === 0) yield [term, decisions]
-      }
-      return nearestTerms(words(), containing, query)
+      const { stats } = layers.overlay()
+      return nearestTerms(stats.words(), stats.containing, query)
     },
     async state() {
-      const { index, hiddenStats } = layers.overlay()
-      const stats = layers.table()?.state.stats
-      return {
-        decisions: index.decisions() + (stats?.decisions ?? 0) - hiddenStats.decisions,
-        indexed: index.indexed() + (stats?.indexed ?? 0) - hiddenStats.indexed,
-        in_memory: layers.overlay().size(),
-        building: layers.table()?.isPartial ?? false,
-      }
+      const { stats, size } = layers.overlay()
+      return { decisions: stats.decisions, indexed: stats.indexed, in_memory: size() }
     },
     purge: layers.purge,
     maintain: layers.maintain,
@@ -136,13 +104,25 @@ export async function openIndex(
   }
 }
 
-/** What a search works on, from its beginning to its end. */
-interface View {
-  overlay: Overlay
-  index: Overlay['index']
+interface View extends Pick<Overlay, 'index' | 'stats'> {
   table: DecisionTable | null
-  /** Whether the table's row of a decision is not the newest. */
-  isHidden(id: string): boolean
+  /** Decisions whose rows in the table are not the newest. */
+  hidden: ReadonlySet<string>
+}
+
+/** At least the first `wanted` rows that aren't hidden, if there are so many. @param ask returns the first `limit` rows */
+async function visible<Row extends { id: string }>(
+  wanted: number,
+  hidden: ReadonlySet<string>,
+  ask: (limit: number) => Promise<Row[]>,
+): Promise<Row[]> {
+  for (let asked = wanted; wanted > 0; ) {
+    const found = await ask(asked + spare)
+    const shown = found.filter(({ id }) => !hidden.has(id))
+    if (shown.length >= wanted || found.length < asked + spare) return shown
+    asked = wanted + 2 * (found.length - shown.length)
+  }
+  return []
 }
 
 /** The known entries, in the requested order. */

@@ -11,6 +11,7 @@ import { openOverlay } from './overlay.ts'
 import type { Lease, Place } from './place.ts'
 import { decisionsTable, type StoredState } from './state.ts'
 import { type DecisionTable, openTable } from './table.ts'
+import { TermStats } from './term-stats.ts'
 import { writeChanges } from './writer.ts'
 
 export interface IndexOptions {
@@ -25,6 +26,8 @@ const writtenShare = 0.1
 /** `apply` waits for a write once there are so many times `max_in_memory` changes. */
 const maxWaiting = 1.5
 
+/** Changes applied again at once, so that other calls have their turn. */
+const appliedAtOnce = 250
 const renewMs = 20_000
 
 export type Layers = Awaited<ReturnType<typeof openLayers>>
@@ -35,7 +38,7 @@ export async function openLayers(
   { max_in_memory, index_from }: IndexOptions,
 ) {
   const { log } = place
-  const { dimensions } = generation
+  const { dimensions, embedder } = generation
   let overlay = openOverlay(dimensions)
   let table: DecisionTable | null = null
   let applied = 0
@@ -43,6 +46,8 @@ export async function openLayers(
   let losses = 0
   let closed = false
   let writing: Promise<void> | null = null
+  /** What was applied since the changes were taken that are being written. */
+  let unwritten: SearchEntry[] | null = null
   // Changes of the overlay and the table, one after the other. Searches don't wait for them: each works on what it found when it began.
   let changing: Promise<unknown> = Promise.resolve()
   function change<T>(run: () => Promise<T>): Promise<T> {
@@ -51,22 +56,21 @@ export async function openLayers(
     return result
   }
 
-  const stored = (): StoredState | null => table?.state ?? null
-  const open = async (state: StoredState): Promise<DecisionTable> =>
-    openTable(await place.engine(), decisionsTable(generation.number), state)
-
-  /** Replaces the table, and keeps the changes that it lacks. */
-  async function adopt(state: StoredState | null): Promise<void> {
-    const next = state && (await open(state))
-    const newer = state !== null && state.watermark >= applied ? [] : overlay.changes()
-    const before = table
-    const rest = openOverlay(dimensions)
-    rest.apply(newer, (await next?.find(newer.map(({ id }) => id))) ?? new Map())
+  /** Replaces the table. @param changes those that it lacks */
+  async function adopt(state: StoredState, changes: readonly SearchEntry[]): Promise<void> {
+    const next = await openTable(await place.engine(), decisionsTable(generation.number), state)
+    const rest = openOverlay(dimensions, state.stats)
+    for (let at = 0; at < changes.length; at += appliedAtOnce) {
+      const some = changes.slice(at, at + appliedAtOnce)
+      rest.apply(some, await next.find(rest.unknown(some.map(({ id }) => id))))
+    }
+    table?.close()
     table = next
     overlay = rest
-    applied = Math.max(applied, state?.watermark ?? 0)
-    before?.close()
+    applied = Math.max(applied, state.watermark)
   }
+
+  const adoptOther = (state: StoredState) => adopt(state, state.watermark >= applied ? [] : overlay.changes())
 
   /** The table can't be read: its decisions are read from the store again. */
   async function lose(error: unknown): Promise<void> {
@@ -89,92 +93,83 @@ export async function openLayers(
       if (table !== failed) return true
       // Another process may have written a newer version, and removed this one.
       const state = await place.state(generation.number).catch(() => null)
-      if (state !== null && state.version !== failed.state.version) {
-        await adopt(state)
-        return true
-      }
-      if (attempt < 2) return true
-      if (!place.absent() && !place.isLoss(error)) return false
-      await lose(error)
+      if (state !== null && state.version !== failed.version) await adoptOther(state)
+      else if (attempt > 1 && !place.isLoss(error)) return false
+      else if (attempt > 1) await lose(error)
       return true
     })
   }
 
-  /** Repeats what fails because the table was replaced or lost. @param run notes the table that it uses */
-  async function withTable<T>(run: (used: { table: DecisionTable | null }) => Promise<T>): Promise<T> {
+  /** Repeats what fails because the table was replaced or lost. */
+  async function withTable<T>(run: (table: DecisionTable | null) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const used = { table }
+      const used = table
       try {
         return await run(used)
       } catch (error) {
-        if (await recover(error, used.table, attempt)) continue
+        if (await recover(error, used, attempt)) continue
         if (isNative(error)) refuse(error)
         throw error
       }
     }
   }
 
-  async function writeOnce(lease: Lease, options: { index: boolean; erase: boolean }): Promise<void> {
+  async function writeOnce(lease: Lease, erase: boolean): Promise<void> {
     const engine = await place.engine()
+    const store = await place.ownership.store()
     await change(async () => {
       const state = await place.state(generation.number)
-      if (state === null && table !== null) return lose(new Error('The table was removed'))
-      if (state?.version !== stored()?.version) await adopt(state)
+      if (state === null && table !== null) await lose(new Error('The table was removed'))
+      else if (state !== null && state.version !== table?.version) await adoptOther(state)
     })
     // What a crashed writer left.
-    if (options.erase && stored() === null) return place.clear(generation.number)
-    const [changes, through] = [overlay.changes(), applied]
-    if (changes.length === 0 && !options.erase && stored()?.unindexed === 0) return
-    const state = await writeChanges(engine, generation, stored(), changes, {
-      ...options,
+    if (erase && table === null) return place.clear(generation.number)
+    const changes = overlay.changes()
+    if (changes.length === 0 && !erase) return
+    const [before, later] = [losses, [] as SearchEntry[]]
+    unwritten = later
+    const next = { store, embedder, dimensions, watermark: applied, stats: new TermStats(overlay.stats) }
+    const state = await writeChanges(engine, generation.number, table?.version ?? null, changes, next, {
+      erase,
       index_from,
-      store: await place.ownership.store(),
-      watermark: through,
       yieldToEventLoop: async () => {
         if (closed || !(await lease.renew())) throw new Error('The write was stopped')
       },
     })
-    const next = await open(state)
+    const { decisions } = state.stats
     await change(async () => {
-      table?.close()
-      table = next
-      overlay = overlay.after(changes)
+      if (losses === before) await adopt(state, later)
     })
-    log('info', 'Changes were written to the search index', {
-      changes: changes.length,
-      decisions: state.stats.decisions,
-    })
+    log('info', 'Changes were written to the search index', { changes: changes.length, decisions })
   }
 
   /** Writes all changes to the table, one call at a time. @returns whether that was possible */
-  async function write(options: { index: boolean; erase: boolean }): Promise<boolean> {
+  async function write(erase = false): Promise<boolean> {
     const lease = await place.ownership.lease()
     if (lease === null) return false
     const timer = setInterval(() => lease.renew().catch(() => {}), renewMs)
     timer.unref()
     try {
-      await writeOnce(lease, options)
+      await writeOnce(lease, erase)
       return true
     } finally {
+      unwritten = null
       clearInterval(timer)
       await lease.release().catch(() => {})
     }
   }
 
-  let outgrown = false
-  function writeInBackground(index: boolean): Promise<void> {
-    writing ??= write({ index, erase: false })
+  function writeInBackground(): Promise<void> {
+    writing ??= write()
+      .then(() => {})
       .catch((error) => {
-        if (closed || (place.absent() && outgrown)) return
-        outgrown ||= place.absent()
-        const decisions = overlay.size()
+        if (closed) return
         log('warn', 'Changes were not written to the search index; they stay in memory', {
-          decisions,
+          decisions: overlay.size(),
           error: messageOf(error),
         })
         if (isStorageError(error, 'conflict')) throw error
       })
-      .then(() => {})
       .finally(() => {
         writing = null
       })
@@ -182,7 +177,7 @@ export async function openLayers(
   }
 
   const isDue = (): boolean => {
-    const share = writtenShare * (stored()?.stats.decisions ?? Number.POSITIVE_INFINITY)
+    const share = writtenShare * (table?.decisions ?? Number.POSITIVE_INFINITY)
     return overlay.size() >= Math.min(max_in_memory, Math.max(max_in_memory / 4, share))
   }
 
@@ -195,45 +190,40 @@ export async function openLayers(
     })
     if (state !== null) {
       checkGeneration({ ...state, number: generation.number }, generation)
-      await adopt(state).catch(lose)
+      await adoptOther(state).catch(lose)
     }
   }
 
   return {
     overlay: () => overlay,
-    table: () => table,
     /** The newest change that is in the table or the overlay. */
     applied: () => applied,
     withTable,
     async apply(entries: readonly SearchEntry[], watermark: number): Promise<void> {
       checkEntries(entries, dimensions)
       const before = losses
-      await withTable((used) =>
+      await withTable(() =>
         change(async () => {
           // The second is sent by a process that is behind.
           if (losses !== before || watermark < applied) return
-          used.table = table
-          const unknown = overlay.unknown(entries.map(({ id }) => id))
-          const found = table === null ? new Map() : await table.find(unknown)
-          overlay.apply(entries, found)
+          overlay.apply(entries, (await table?.find(overlay.unknown(entries.map(({ id }) => id)))) ?? new Map())
+          unwritten?.push(...entries)
           applied = Math.max(applied, watermark)
         }),
       )
-      if (overlay.size() >= maxWaiting * max_in_memory && !place.absent())
-        await writeInBackground(false).catch(() => {})
+      if (overlay.size() >= maxWaiting * max_in_memory && !place.absent()) await writeInBackground().catch(() => {})
     },
     /** See {@link SearchIndex.purge}. */
     async purge(): Promise<boolean> {
       await writing?.catch(() => {})
       if (place.isEmpty()) return true
-      return write({ index: true, erase: true }).catch((error) => {
+      return write(true).catch((error) => {
         log('warn', 'Erased decisions are still in the search index', { error: messageOf(error) })
         return false
       })
     },
     async maintain(): Promise<void> {
-      if (place.absent()) return
-      if (isDue() || (stored()?.unindexed ?? 0) > 0) await writeInBackground(true)
+      if (!place.absent() && isDue()) await writeInBackground()
     },
     async close(): Promise<void> {
       closed = true

@@ -14,21 +14,6 @@ export interface Engine extends Libraries {
   connection: Connection
 }
 
-/** Room for the indices of a million decisions: with less, semantic and keyword search evict each other's pages. */
-const indexCacheBytes = 256_000_000n
-const metadataCacheBytes = 16_000_000n
-
-/** @throws StorageError `unavailable` if the folder or object store can't be reached */
-export async function connect(
-  libraries: Libraries,
-  url: string,
-  storageOptions: Record<string, string>,
-): Promise<Engine> {
-  const { connect, Session } = libraries.lancedb
-  const session = new Session(indexCacheBytes, metadataCacheBytes)
-  return { ...libraries, connection: await connect(url, { storageOptions, session }).catch(refuse) }
-}
-
 /** @throws StorageError `unavailable` if LanceDB is not part of this build */
 export async function load(): Promise<Libraries> {
   try {

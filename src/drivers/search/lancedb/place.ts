@@ -3,8 +3,12 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { LogWriter } from '../../../core/log.ts'
-import { connect, type Engine, isNative, type Libraries, load, tableNames } from './library.ts'
+import { type Engine, isNative, type Libraries, load, refuse, tableNames } from './library.ts'
 import { generationOf, readState, type StoredState } from './state.ts'
+
+/** Room for the indices of a million decisions: with less, semantic and keyword search evict each other's pages. */
+const indexCacheBytes = 256_000_000n
+const metadataCacheBytes = 16_000_000n
 
 /** The right to write an index, which ends by itself if it is not renewed. */
 export interface Lease {
@@ -48,18 +52,23 @@ export function openPlace({
   let engine: Promise<Engine> | null = null
   let absent = false
 
-  async function open(): Promise<Engine> {
-    if (engine === null) {
-      const libraries = await library().catch((error) => {
-        absent = true
-        throw error
-      })
-      engine ??= connect(libraries, url, storage_options)
-      engine.catch(() => {
-        engine = null
-      })
-    }
+  /** @throws StorageError `unavailable` if LanceDB is not there, or the folder or object store can't be reached */
+  const open = (): Promise<Engine> => {
+    engine ??= connect().catch((error) => {
+      engine = null
+      throw error
+    })
     return engine
+  }
+
+  async function connect(): Promise<Engine> {
+    const libraries = await library().catch((error) => {
+      absent = true
+      throw error
+    })
+    const session = new libraries.lancedb.Session(indexCacheBytes, metadataCacheBytes)
+    const connection = await libraries.lancedb.connect(url, { storageOptions: storage_options, session }).catch(refuse)
+    return { ...libraries, connection }
   }
 
   async function dropTables(isDropped: (generation: number) => boolean): Promise<void> {

@@ -2,7 +2,6 @@
  * The state of the index, in a table of one row beside the table of decisions: the version of the decisions that counts, the change up to
  * which it is complete, and the statistics of its terms. Its replacement is the commit of a write; what a crashed writer added later is undone.
  */
-import type { SearchGeneration } from '../../../../sdk/storage/search.ts'
 import { creation, type Engine, tableNames } from './library.ts'
 import { TermStats } from './term-stats.ts'
 
@@ -15,8 +14,6 @@ export interface StoredState {
   version: number
   /** The newest change that it contains. */
   watermark: number
-  /** Rows that its indices do not contain yet. */
-  unindexed: number
   stats: TermStats
 }
 
@@ -41,11 +38,11 @@ export async function readState({ connection }: Engine, generation: number): Pro
 
 export async function writeState(
   { connection }: Engine,
-  { number }: SearchGeneration,
+  generation: number,
   { stats, ...state }: StoredState,
 ): Promise<void> {
   const row = { state: JSON.stringify(state), ...stats.toRow() }
-  const name = stateTable(number)
+  const name = stateTable(generation)
   const table = await connection.createTable(name, [row], await creation(connection, name))
   table.close()
 }

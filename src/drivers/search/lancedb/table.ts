@@ -13,8 +13,6 @@ const compared = { min: 200, times: 4 }
 const probes = { min: 24, share: 0.5, partition: 4_096 }
 /** Candidates by keyword, which are scored by our own statistics: LanceDB ranks by those of its table alone. */
 const minCandidates = 200
-/** LanceDB compares rows that its indices lack with every search; with more of them, searches leave them out until they are indexed. */
-const maxUnindexed = 10_000
 /** An exact search reads only rows that pass if they are at most this share; of more, one by one, it would cost more than to read all. */
 const fewRows = 0.02
 /** Ids in one condition. */
@@ -30,13 +28,12 @@ const column = <T>(answer: Answer, name: string, as: (value: unknown) => T): T[]
 export async function openTable({ lancedb, connection }: Engine, name: string, state: StoredState) {
   const rows = await connection.openTable(name)
   await rows.checkout(state.version)
-  const { stats, unindexed } = state
-  const isPartial = unindexed > maxUnindexed
-  const fast = <Q extends { fastSearch(): Q }>(query: Q): Q => (isPartial ? query.fastSearch() : query)
+  // The statistics themselves go on to count what changes after this version.
+  const { decisions, indexed } = state.stats
 
   function near({ vector, side }: VectorQuery, where: readonly string[], limit: number) {
     const query = rows.query().nearestTo(vector).column(side).distanceType('cosine').limit(limit)
-    const all = stats.indexed < stats.decisions ? ['indexed', ...where] : where
+    const all = indexed < decisions ? ['indexed', ...where] : where
     return all.length === 0 ? query : query.where(all.join(' AND '))
   }
 
@@ -44,7 +41,7 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
   async function exactly(filter: DecisionFilter): Promise<string[]> {
     const where = conditions(filter).join(' AND ')
     if (where === '') return []
-    return (await rows.countRows(where)) > fewRows * stats.decisions ? [`(${where}) IS TRUE`] : [where]
+    return (await rows.countRows(where)) > fewRows * decisions ? [`(${where}) IS TRUE`] : [where]
   }
 
   const hits = (answer: Answer): VectorHit[] => {
@@ -53,9 +50,10 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
   }
 
   return {
-    state,
-    /** Whether searches leave out rows. */
-    isPartial,
+    version: state.version,
+    decisions,
+    /** Whether all decisions have vectors. */
+    allIndexed: indexed === decisions,
     /** What the table holds of these decisions. */
     async find(ids: readonly string[]): Promise<Map<string, Counted>> {
       const found = new Map<string, Counted>()
@@ -63,33 +61,33 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
         const some = rows.query().where(anyOf('id', ids.slice(at, at + idsAtOnce)))
         const answer = await some.select(['id', 'terms', 'indexed']).toArrow()
         const terms = column(answer, 'terms', String)
-        const indexed = column(answer, 'indexed', Boolean)
+        const vectors = column(answer, 'indexed', Boolean)
         column(answer, 'id', String).forEach((id, row) => {
-          found.set(id, { terms: terms[row]!, indexed: indexed[row]! })
+          found.set(id, { terms: terms[row]!, vectors: vectors[row]! })
         })
       }
       return found
     },
     /** About the `limit` nearest, each with its exact distance. */
     async nearest(query: VectorQuery, filter: DecisionFilter, limit: number, exact: boolean): Promise<VectorHit[]> {
-      if (stats.indexed === 0 || filter.indexed === false) return []
-      const probed = Math.max(probes.min, Math.ceil((probes.share * stats.indexed) / probes.partition))
+      if (indexed === 0 || filter.indexed === false) return []
+      const probed = Math.max(probes.min, Math.ceil((probes.share * indexed) / probes.partition))
       const refined = Math.ceil(Math.max(compared.min, compared.times * limit) / limit)
       // An exact search asks for more too, so that of equally near decisions the first ids are among them.
       const asked = exact
         ? near(query, await exactly(filter), Math.max(compared.min, limit)).bypassVectorIndex()
-        : fast(near(query, conditions(filter), limit).refineFactor(refined).maximumNprobes(0).minimumNprobes(probed))
+        : near(query, conditions(filter), limit).refineFactor(refined).maximumNprobes(0).minimumNprobes(probed)
       return hits(await asked.select(['id', '_distance']).toArrow())
     },
     /** The exact distances of these that are in the table and have vectors. */
     async distances(query: VectorQuery, ids: readonly string[]): Promise<VectorHit[]> {
-      if (stats.indexed === 0 || ids.length === 0) return []
+      if (indexed === 0 || ids.length === 0) return []
       const asked = near(query, [anyOf('id', ids)], ids.length).bypassVectorIndex()
       return hits(await asked.select(['id', '_distance']).toArrow())
     },
     /** The `limit` best decisions that contain one of the terms, and others, each with its terms. */
     async candidates(terms: readonly string[], filter: DecisionFilter, limit: number) {
-      const match = fast(rows.query().fullTextSearch(new lancedb.MatchQuery(terms.join(' '), 'terms')))
+      const match = rows.query().fullTextSearch(new lancedb.MatchQuery(terms.join(' '), 'terms'))
       const where = conditions(filter).join(' AND ')
       const asked = (where === '' ? match : match.where(where)).limit(Math.max(minCandidates, limit))
       // LanceDB warns if a keyword search does not select its score.
@@ -99,19 +97,15 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
     },
     /** Ids of the decisions that contain all of the terms. */
     async idsContainingAll(terms: readonly string[]): Promise<string[]> {
-      const asked = fast(rows.query().where(hasOf('words', 'all', terms)))
+      const asked = rows.query().where(hasOf('words', 'all', terms))
       return column(await asked.select(['id']).toArrow(), 'id', String)
     },
     /** Number of decisions that contain one of the terms and pass. @param hidden are not counted */
-    async count(terms: readonly string[], filter: DecisionFilter, hidden: readonly string[]): Promise<number> {
-      const passing = [hasOf('words', 'any', terms), ...conditions(filter)]
-      const count = async (...more: string[]) => {
-        const where = [...passing, ...more].join(' AND ')
-        if (!isPartial) return rows.countRows(where)
-        return (await fast(rows.query().where(where)).select(['_rowid']).toArrow()).numRows
-      }
-      const all = await count()
-      return all === 0 || hidden.length === 0 ? all : all - (await count(anyOf('id', hidden)))
+    async count(terms: readonly string[], filter: DecisionFilter, hidden: ReadonlySet<string>): Promise<number> {
+      const passing = [hasOf('words', 'any', terms), ...conditions(filter)].join(' AND ')
+      const all = await rows.countRows(passing)
+      if (all === 0 || hidden.size === 0) return all
+      return all - (await rows.countRows(`${passing} AND ${anyOf('id', [...hidden])}`))
     },
     close() {
       try {

@@ -1,15 +1,13 @@
 /** Statistics of a corpus for BM25: numbers of decisions, and how many of them contain each term. */
-import { eachTerm } from '../bm25.ts'
+import type { SearchValue } from '../../../../sdk/storage/search.ts'
+import { type CorpusStats, eachTerm } from '../bm25.ts'
 
 /** What counts of a decision. */
-export interface Counted {
-  terms: string
-  /** Whether it has vectors. */
-  indexed: boolean
-}
+export type Counted = Pick<SearchValue, 'terms'> & { vectors: unknown }
 
 export class TermStats {
   decisions = 0
+  /** Decisions with vectors. */
   indexed = 0
   /** Sum of the lengths of all texts, in terms with repetitions. */
   length = 0
@@ -21,9 +19,9 @@ export class TermStats {
   }
 
   /** @param sign 1 adds the decision, -1 takes it away */
-  add({ terms, indexed }: Counted, sign: 1 | -1 = 1): void {
+  add({ terms, vectors }: Counted, sign: 1 | -1): void {
     this.decisions += sign
-    if (indexed) this.indexed += sign
+    if (vectors) this.indexed += sign
     const length = eachTerm(terms, (term) => {
       const count = (this.counts.get(term) ?? 0) + sign
       if (count === 0) this.counts.delete(term)
@@ -33,8 +31,11 @@ export class TermStats {
   }
 
   /** Number of decisions that contain a term. */
-  containing(term: string): number {
-    return this.counts.get(term) ?? 0
+  readonly containing = (term: string): number => this.counts.get(term) ?? 0
+
+  /** The statistics that score a question of these terms. */
+  of({ terms }: { terms: readonly string[] }): CorpusStats {
+    return { decisions: this.decisions, length: this.length, containing: terms.map(this.containing) }
   }
 
   words(): Iterable<[string, number]> {

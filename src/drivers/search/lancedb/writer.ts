@@ -1,29 +1,13 @@
 /** Writes changes to the table of decisions, indexes it, and commits its new state. */
 import type { Table } from '@lancedb/lancedb'
 import { decisionFields } from '../../../../sdk/schema/decision-fields.ts'
-import type { SearchGeneration, SearchValue } from '../../../../sdk/storage/search.ts'
 import { anyOf } from './filter.ts'
 import { creation, type Engine } from './library.ts'
-import { columns, type Row, rowSchema, sidesOf, toTable } from './rows.ts'
+import type { Change } from './overlay.ts'
+import { columns, rowOf, rowSchema, sidesOf } from './rows.ts'
 import { decisionsTable, type StoredState, stateTable, writeState } from './state.ts'
-import { type Counted, TermStats } from './term-stats.ts'
-
-/** A decision whose row is replaced. */
-export interface Change {
-  id: string
-  /** What the table holds of it; null if nothing. */
-  stored: Counted | null
-  /** Null removes it. */
-  value: SearchValue | null
-}
 
 export interface WriteOptions {
-  /** Id of the store that the index belongs to. */
-  store: string
-  /** The newest change that is among these or before them. */
-  watermark: number
-  /** Whether all rows are indexed in the end; otherwise only if too many are not. */
-  index: boolean
   /** Writes all rows to new files, so that no file holds what was removed. */
   erase: boolean
   /** Vectors from which on a vector index is built. */
@@ -32,8 +16,10 @@ export interface WriteOptions {
   yieldToEventLoop(): Promise<void>
 }
 
-/** Rows passed to LanceDB at once: copying more of them would block the process noticeably. */
-const rowsAtOnce = 1_000
+/** Rows passed to LanceDB at once: converting more of them would block the process noticeably. */
+const rowsAtOnce = 250
+/** Rows copied at once, as LanceDB returned them. */
+const copiedAtOnce = 1_000
 /** Bits of a dimension in the vector index. */
 const vectorBits = 4
 /** The longest term has 64 characters; LanceDB counts bytes. */
@@ -41,65 +27,62 @@ const maxTokenLength = 1_024
 /** Other processes may read a former version for so long; after that they open the newest one. */
 const keepVersionsMs = 600_000
 
-/** @param before the state that the changes are based on; null for a new table */
+/**
+ * @param generation number of the generation
+ * @param before the version that the changes are based on; null for a new table
+ * @param next the state that the table has with the changes
+ */
 export async function writeChanges(
   engine: Engine,
-  generation: SearchGeneration,
-  before: StoredState | null,
+  generation: number,
+  before: number | null,
   changes: readonly Change[],
-  options: WriteOptions,
+  next: Omit<StoredState, 'version'>,
+  { erase, index_from, yieldToEventLoop }: WriteOptions,
 ): Promise<StoredState> {
   const { arrow, connection } = engine
-  const { dimensions, embedder } = generation
-  const name = decisionsTable(generation.number)
-  const stats = new TermStats(before?.stats)
+  const { dimensions, stats } = next
+  const name = decisionsTable(generation)
+  const schema = rowSchema(arrow, dimensions)
   let rows =
     before === null
-      ? await connection.createEmptyTable(name, rowSchema(arrow, dimensions), await creation(connection, name))
-      : await openCommitted(engine, name, before.version)
+      ? await connection.createEmptyTable(name, schema, await creation(connection, name))
+      : await openCommitted(engine, name, before)
   for (let at = 0; at < changes.length; at += rowsAtOnce) {
     const some = changes.slice(at, at + rowsAtOnce)
-    const replaced = some.filter(({ stored }) => stored !== null)
-    for (const { stored } of replaced) stats.add(stored!, -1)
-    if (replaced.length > 0)
-      await rows.delete(
-        anyOf(
-          'id',
-          replaced.map(({ id }) => id),
-        ),
-      )
-    const added = some.filter((change): change is Change & Row => change.value !== null)
-    for (const { value } of added) stats.add({ terms: value.terms, indexed: value.vectors !== null })
-    if (added.length > 0) await rows.add(toTable(arrow, added, dimensions))
-    await options.yieldToEventLoop()
+    const replaced = some.flatMap(({ id, isStored }) => (isStored ? [id] : []))
+    if (replaced.length > 0) await rows.delete(anyOf('id', replaced))
+    const added = some.flatMap(({ value }) => (value === null ? [] : [rowOf(value, dimensions)]))
+    if (added.length > 0) await rows.add(added)
+    await yieldToEventLoop()
   }
-  if (options.erase) rows = await rewritten(engine, rows, generation)
-  const unindexed = options.erase ? stats.decisions : (before?.unindexed ?? 0) + changes.length
-  const isIndexed = options.index || before === null || unindexed * 2 > stats.decisions
-  if (isIndexed) await indexRows(engine, rows, stats.indexed >= options.index_from ? dimensions : 0)
+  if (erase) {
+    // Deleted rows stay in the files that held them until all rows are in new ones.
+    await rows.checkout(await rows.version())
+    const copy = await connection.createEmptyTable(name, schema, { mode: 'overwrite' })
+    const count = await rows.countRows()
+    for (let at = 0; at < count; at += copiedAtOnce)
+      await copy.add(await rows.query().offset(at).limit(copiedAtOnce).toArrow())
+    rows.close()
+    rows = copy
+  }
+  await indexRows(engine, rows, stats.indexed >= index_from ? dimensions : 0)
   const commit = async (): Promise<StoredState> => {
-    const state = {
-      store: options.store,
-      embedder,
-      dimensions,
-      version: await rows.version(),
-      watermark: options.watermark,
-      unindexed: isIndexed ? 0 : unindexed,
-      stats,
-    }
+    const state = { ...next, version: await rows.version() }
     await writeState(engine, generation, state)
     return state
   }
   let state = await commit()
-  const cleanup = { cleanupOlderThan: new Date(options.erase ? Date.now() : Date.now() - keepVersionsMs) }
-  if (isIndexed) {
-    await rows.optimize({ ...cleanup, deleteUnverified: true })
-    if ((await rows.version()) !== state.version) state = await commit()
+  const cleanup = {
+    cleanupOlderThan: new Date(erase ? Date.now() : Date.now() - keepVersionsMs),
+    deleteUnverified: true,
   }
-  const states = await connection.openTable(stateTable(generation.number))
-  await states.optimize({ ...cleanup, deleteUnverified: true })
-  states.close()
+  await rows.optimize(cleanup)
+  if ((await rows.version()) !== state.version) state = await commit()
   rows.close()
+  const states = await connection.openTable(stateTable(generation))
+  await states.optimize(cleanup)
+  states.close()
   return state
 }
 
@@ -110,18 +93,6 @@ async function openCommitted({ connection }: Engine, name: string, version: numb
   await rows.checkout(version)
   await rows.restore()
   return rows
-}
-
-/** Copies all rows to new files: deleted rows stay in the old ones until these are removed. */
-async function rewritten({ arrow, connection }: Engine, rows: Table, { number, dimensions }: SearchGeneration) {
-  const name = decisionsTable(number)
-  await rows.checkout(await rows.version())
-  const copy = await connection.createEmptyTable(name, rowSchema(arrow, dimensions), { mode: 'overwrite' })
-  const count = await rows.countRows()
-  for (let at = 0; at < count; at += rowsAtOnce)
-    await copy.add(await rows.query().offset(at).limit(rowsAtOnce).toArrow())
-  rows.close()
-  return copy
 }
 
 /** Creates the indices that are missing, and brings the others up to date. @param dimensions 0 for no vector indices */

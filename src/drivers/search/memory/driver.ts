@@ -33,7 +33,6 @@ function openIndex({ dimensions }: SearchGeneration): SearchIndex {
       decisions: index.decisions(),
       indexed: index.indexed(),
       in_memory: index.decisions(),
-      building: false,
     }),
     purge: async () => true,
     maintain: async () => {},

@@ -119,8 +119,8 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
       const { terms, slot } = one
       const fields = columns.get(slot)
       const viewOf = (side: Side) => vectors[side].get(slot)
-      const views = { structure: viewOf('structure'), function: viewOf('function'), both: viewOf('both') }
-      return { fields, terms, vectors: fields.indexed ? views : null }
+      const views = () => ({ structure: viewOf('structure'), function: viewOf('function'), both: viewOf('both') })
+      return { fields, terms, vectors: fields.indexed ? views() : null }
     },
     nearest({ vector, side, k, filter }) {
       checkVector(vector, dimensions, 'The vector of the query')
