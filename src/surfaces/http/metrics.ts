@@ -4,9 +4,9 @@ import type { ToolPin } from '../../../sdk/schema/gateway.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
+import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import type { Observer } from '../../core/observed.ts'
-import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { GuessedAt } from './limits.ts'
 
 export interface Metrics {
