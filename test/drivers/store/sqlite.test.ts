@@ -1,8 +1,21 @@
 /** The SQLite store and its files: commits, crashes, several processes, full and read-only disks. */
 
+import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { readDecision, readDecisions } from '../../../sdk/storage/decisions.ts'
@@ -311,6 +324,43 @@ const canMount = (() => {
 })()
 const mountTest = canMount ? test : test.skip
 const why = canMount ? '' : ' (skipped: mounting needs root)'
+
+/** The descriptor with which the driver syncs the log; SQLite opens its own without following links. */
+const logOf = (dir: string): number => {
+  const follows = (fd: string) =>
+    (Number.parseInt(/flags:\s+(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))![1]!, 8) & 0o400000) === 0
+  const open = readdirSync('/proc/self/fd').filter((fd) => existsSync(`/proc/self/fd/${fd}`))
+  return Number(open.find((fd) => readlinkSync(`/proc/self/fd/${fd}`) === join(dir, 'cstp.db-wal') && follows(fd)))
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'a commit whose log can not be synced is unknown, and none after it depends on that log',
+  async () => {
+    const dir = freshDir()
+    const store = await openAt(dir)
+    await createAll(store, [recordOf(1)])
+    const log = logOf(dir)
+    const instead = (path: string) => {
+      closeSync(log)
+      expect(openSync(path, 'r+')).toBe(log)
+    }
+    // It can't be synced.
+    instead('/dev/null')
+    const error = await failure(createAll(store, [recordOf(2)]))
+    expect(isStorageError(error, 'unavailable') && error.outcomeUnknown).toBe(true)
+    instead(join(dir, 'cstp.db-wal'))
+    await createAll(store, [recordOf(3)])
+    expect(await countDecisions(store.decisions, {})).toBe(3)
+    expect(differences(dir)).toEqual([])
+    // Without what the log has since.
+    const other = freshDir()
+    copyFileSync(join(dir, 'cstp.db'), join(other, 'cstp.db'))
+    const copy = new Database(join(other, 'cstp.db'))
+    expect(copy.query('select id from decisions order by id').values()).toEqual([[idOf(1)], [idOf(2)]])
+    copy.close()
+    await store.close()
+  },
+)
 
 mountTest(`a full disk refuses writes and harms nothing; with room they work again${why}`, async () => {
   const dir = freshDir()

@@ -4,7 +4,8 @@
  *
  * The order ensures that a refusal means nothing was written, and a success means everything was:
  * 1. Under the write lock: rows, documents and a `pending_files` row for each file; the text of each file under a temporary name, synced;
- *    COMMIT, which SQLite syncs. A full disk shows up before the COMMIT, and everything is rolled back.
+ *    COMMIT. A full disk shows up before it, and everything is rolled back. Then the write-ahead log is synced, which would block the event
+ *    loop if SQLite did it: transactions that arrive meanwhile are the next group.
  * 2. Under the write lock again, so that no older text replaces a newer one: put each file in place, sync the folders, and delete the
  *    pending rows. This commit is not synced: if a power failure undoes it, the files are just written again.
  * An error in step 2 comes after the commit, so the callers get success; the row stays, and the next commit or start writes the file.
@@ -15,7 +16,7 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Member, newMember } from '../../../../sdk/storage/members.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import type { Statements } from './connect.ts'
+import { emptyLog, type Statements } from './connect.ts'
 import {
   closeFiles,
   dateAfter,
@@ -61,6 +62,8 @@ export interface Committer {
 
 export interface CommitterOptions {
   db: Database
+  /** Syncs the write-ahead log off the event loop. */
+  syncLog(): Promise<void>
   statements: Statements
   /** Folder of the decision files. */
   root: string
@@ -82,6 +85,8 @@ interface Job {
 
 type Outcome = { value: unknown } | { error: unknown }
 
+const idsOf = (files: ReadonlyMap<string, PendingFile>) => [...files].map(([id, { num }]) => ({ id, num }))
+
 /** Larger groups would block the event loop and other processes for too long. */
 const maxGroup = 64
 const beginTimeout_ms = 5_000
@@ -91,7 +96,7 @@ const placeTimeout_ms = 60_000
 const idle_ms = 1_000
 
 export function committer(options: CommitterOptions): Committer {
-  const { db, statements, root, log, beforePlacing, writePending, unwritten } = options
+  const { db, syncLog, statements, root, log, beforePlacing, writePending, unwritten } = options
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
   const stateOf = statements.prepare<FileState, [number]>(
     'select file_size as size, file_mtime as mtime, file_hash as hash from decisions where num = ?',
@@ -116,6 +121,8 @@ export function committer(options: CommitterOptions): Committer {
   let idle: Timer | undefined
   /** Whether anything was committed since the last checkpoint. */
   let isDirty = false
+  /** Whether the last commit may not be on stable storage. */
+  let unsynced = false
 
   function addFailed(files: readonly { num: number; id: string }[], error: unknown): void {
     if (files.length === 0) return
@@ -152,8 +159,11 @@ export function committer(options: CommitterOptions): Committer {
     const outcomes: Outcome[] = []
     const known = new Map<string, KnownFile>()
     let temps: readonly TempFile[] = []
-    let isCommitting = false
+    let isCommitted = false
     try {
+      // What follows in the log would be lost with what a failed sync left out.
+      if (unsynced && !emptyLog(db)) throw new StorageError('unavailable', 'sqlite: the log can not be synced')
+      unsynced = false
       await begin(db, Math.max(jobs[0]!.since + beginTimeout_ms, performance.now() + 100))
       seq = null
       // Before the members add theirs.
@@ -171,19 +181,17 @@ export function committer(options: CommitterOptions): Committer {
           setState(num, temp.state)
         }
         await syncFiles(temps)
-        isCommitting = true
         run('COMMIT')
-        isDirty = true
+        isCommitted = isDirty = unsynced = true
+        await syncLog()
+        unsynced = false
       }
     } catch (error) {
       rollback()
       removeTemps(temps)
       const { kind, message } = storageErrorOf(error, 'cannot commit')
-      // The log may have the commit although its sync failed.
-      const outcomeUnknown =
-        isCommitting && error instanceof Error && 'code' in error && `${error.code}`.includes('IOERR')
-      for (const job of jobs)
-        job.reject(new StorageError(kind, message, { cause: error, ...(outcomeUnknown && { outcomeUnknown }) }))
+      if (isCommitted) addFailed(idsOf(files), error)
+      for (const job of jobs) job.reject(new StorageError(kind, message, { cause: error, outcomeUnknown: isCommitted }))
       return
     } finally {
       closeFiles(temps)
@@ -201,7 +209,6 @@ export function committer(options: CommitterOptions): Committer {
     files: ReadonlyMap<string, PendingFile>,
     known: ReadonlyMap<string, KnownFile>,
   ): Promise<void> {
-    run('PRAGMA synchronous = NORMAL')
     try {
       await begin(db, performance.now() + placeTimeout_ms)
       const texts = new Map(temps.map((temp) => [temp.id, temp]))
@@ -225,12 +232,7 @@ export function committer(options: CommitterOptions): Committer {
     } catch (error) {
       rollback()
       removeTemps(temps)
-      addFailed(
-        [...files].map(([id, { num }]) => ({ id, num })),
-        error,
-      )
-    } finally {
-      run('PRAGMA synchronous = FULL')
+      addFailed(idsOf(files), error)
     }
   }
 

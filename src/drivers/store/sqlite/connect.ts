@@ -1,7 +1,7 @@
 /** The two connections of a store, one for writing and one for reading, and their prepared statements. */
 
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectReader, connectWriter, migrate, openWithRetries, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { migrations } from './migrate.ts'
@@ -12,6 +12,8 @@ const usualPages = 8_000
 export interface Connections {
   writer: Database
   reader: Database
+  /** The write-ahead log. */
+  log: number
 }
 
 /** Opens both. @throws StorageError that names the folder, if it can't be written to */
@@ -29,6 +31,8 @@ function connectOnce(dir: string, log_pages: number): Connections {
     // Another process that is starting may have removed it.
     rmSync(probe, { force: true })
     writer = connectWriter(path, (db) => migrate(db, path, migrations))
+    // The committer syncs the log itself.
+    writer.run('PRAGMA synchronous = NORMAL')
     writer.run(`PRAGMA wal_autocheckpoint = ${log_pages}`)
     // Deleted text is overwritten, so that free pages hold none; only what moving rows leaves behind remains for an erasure.
     writer.run('PRAGMA secure_delete = ON')
@@ -36,7 +40,8 @@ function connectOnce(dir: string, log_pages: number): Connections {
     writer.run('PRAGMA temp_store = MEMORY')
     // Indexes are written at random positions: with a smaller cache, pages would be read again and written twice.
     writer.run('PRAGMA cache_size = -16384')
-    return { writer, reader: connectReader(path) }
+    const reader = connectReader(path)
+    return { writer, reader, log: openSync(`${path}-wal`, 'r+') }
   } catch (error) {
     writer?.close()
     throw storageErrorOf(error, `cannot open the data directory ${dir}`)

@@ -1,4 +1,5 @@
 /** The embedded store: a YAML file for each decision, with `cstp.db` beside them. Opens it and connects its parts. */
+import { closeSync, fdatasync } from 'node:fs'
 import { join } from 'node:path'
 import { eraserOf } from '../../../../sdk/storage/erasure.ts'
 import { verbsOf } from '../../../../sdk/storage/members.ts'
@@ -11,6 +12,7 @@ import { connect, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingWriter, feedReader } from './embeddings.ts'
+import { syncAll } from './files.ts'
 import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
@@ -49,7 +51,7 @@ export async function openSqliteStore({
   brief = false,
 }: SqliteStoreOptions): Promise<Store> {
   const root = join(dir, 'decisions')
-  const { writer, reader } = await connect(dir, log_pages)
+  const { writer, reader, log: walFile } = await connect(dir, log_pages)
   const writing = statementsOf(writer)
   const reading = statementsOf(reader)
   const disconnect = () => {
@@ -57,6 +59,7 @@ export async function openSqliteStore({
     writing.finalize()
     reader.close()
     writer.close()
+    closeSync(walFile)
     scrubbing?.close()
   }
   let scrubbing: ReturnType<typeof scrubber> | undefined
@@ -67,6 +70,7 @@ export async function openSqliteStore({
     const followed = follow(reading)
     const commits = committer({
       db: writer,
+      syncLog: () => syncAll([walFile], fdatasync),
       statements: writing,
       root,
       log,

@@ -24,13 +24,13 @@ import type { Statements } from './connect.ts'
 /**
  * Syncs all files at once off the event loop, so that they share commits of the file system's journal. Waits for all, even if one fails.
  */
-const syncAll = (fds: readonly number[]): Promise<void> =>
+export const syncAll = (fds: readonly number[], sync = fsync): Promise<void> =>
   new Promise((resolve, reject) => {
     let left = fds.length
     let failure: Error | null = null
     if (left === 0) resolve()
     for (const fd of fds)
-      fsync(fd, (error) => {
+      sync(fd, (error) => {
         failure ??= error
         if (--left > 0) return
         if (failure === null) resolve()
