@@ -4,8 +4,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { blockIn, withParagraph } from '../src/app/init/edits.ts'
-import { certainShapes, inAddresses, likelyTokens, namedSecrets } from '../src/core/secret-shapes.ts'
+import { stated } from '../src/cli/adr/decision.ts'
 import { certainSecret, maskSecrets, redact } from '../src/core/secrets.ts'
+import { groupsIn } from '../src/domain/policy/rules/fact-names.ts'
 import { instructionLike } from '../src/domain/record/decision/bridge.ts'
 
 const root = join(import.meta.dir, '..')
@@ -20,8 +21,9 @@ interface Expression {
   place: string
   expression: RegExp
 }
+const made: string[] = []
 
-/** The literals in a file of TypeScript or JavaScript. */
+/** The literals in a file of TypeScript or JavaScript; places where expressions are made of parts are noted. */
 function literalsIn(path: string, text: string): Expression[] {
   const kind = path.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind)
@@ -33,6 +35,9 @@ function literalsIn(path: string, text: string): Expression[] {
       const flags = node.text.slice(end + 1).replace(/[gy]/g, '')
       found.push({ place: `${path}:${line}`, expression: new RegExp(node.text.slice(1, end), `${flags}g`) })
     }
+    const isCall = ts.isNewExpression(node) || ts.isCallExpression(node)
+    if (isCall && node.expression.getText() === 'RegExp')
+      made.push(`${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`)
     ts.forEachChild(node, visit)
   }
   visit(file)
@@ -73,9 +78,32 @@ test('every regular expression of the program reads 256 KB of any character in 5
   expect(slow(literals)).toEqual([])
 })
 
-test('so does every shape of a secret', () => {
-  const shapes = [...certainShapes, ...likelyTokens, ...namedSecrets, ...inAddresses]
-  expect(slow(shapes.map(({ kind, shape }) => ({ place: kind, expression: shape })))).toEqual([])
+/** Where expressions are made in a call: of text of ours only, or tried below with text of others. */
+const inCalls: Record<string, string> = {
+  'src/cli/reindex.ts': 'the metrics of the service',
+  'src/cli/adr/decision.ts': 'tried below',
+  'src/build/main.ts': 'names of modules',
+  'src/domain/policy/rules/fact-names.ts': 'tried below',
+}
+
+test('so does every expression that is made of parts', async () => {
+  const files = [...new Set(made.map((place) => place.slice(0, place.lastIndexOf(':'))))]
+  expect(Object.keys(inCalls).filter((file) => !files.includes(file))).toEqual([])
+  const loaded = files.filter((file) => !inCalls[file])
+  const script = join(root, 'test/support/made-expressions.ts')
+  const child = Bun.spawn([process.execPath, script, ...loaded], { cwd: root, stdout: 'pipe', stderr: 'inherit' })
+  const found: { place: string; source: string; flags: string }[] = JSON.parse(await new Response(child.stdout).text())
+  const unmade = made.filter((place) => !inCalls[place.slice(0, place.lastIndexOf(':'))])
+  expect(unmade.filter((place) => !found.some((one) => one.place === place))).toEqual([])
+  expect(found.length).toBeGreaterThan(100)
+  expect(
+    slow(
+      found.map(({ place, source, flags }) => ({
+        place,
+        expression: new RegExp(source, `${flags.replace(/[gy]/g, '')}g`),
+      })),
+    ),
+  ).toEqual([])
 })
 
 test('marks of ours that are opened a thousand times and never closed, in a page or settings of a repository', () => {
@@ -93,6 +121,8 @@ test.each([
   ['masking of secrets', (text: string) => maskSecrets(text)],
   ['the search for certain secrets', (text: string) => certainSecret(text)],
   ['the redacted copy', (text: string) => redact({ text })],
+  ['the chosen option of a decision record', (text: string) => stated(`Chosen option: ${text}`, [text, 'x y'])],
+  ['the facts that an expression names', (text: string) => groupsIn(`action${text}`)],
   ['the search for instructions to a model', (text: string) => instructionLike([text])],
 ])('%s takes time linear in the text', (_name, read) => {
   const slowest = Math.max(...texts.map((text) => shortestMs(() => read(text))))

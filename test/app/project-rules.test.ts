@@ -70,6 +70,22 @@ describe('rules of a repository', () => {
         expect(denied(await call('git push --force', odd))).toContain('no-f')
     })
 
+    test('hold nobody up with expressions over texts', async () => {
+      const { call } = await opened()
+      // No automaton has as many states as this expression needs, and each rule reads the text once.
+      const rule = (at: number) =>
+        `- { id: r${at}, action: block, message: No, conditions: [{ type: cel, expression: 'matches(action.context.command, "(x|y)*x(x|y){${90 + at}}z")' }] }`
+      const rules = (count: number) => Array.from({ length: count }, (_, at) => rule(at)).join('\n')
+      const text = `z${Array.from({ length: 100_000 }, (_, at) => ((at * at) % 7 < 3 ? 'x' : 'y')).join('')}`
+      expect(denied(await call('ls', shared(rules(1))))).toBeNull()
+      const spent = process.cpuUsage()
+      expect(denied(await call(`echo ${text}`, shared(rules(8))))).toContain(
+        'matches() would read more text than it may',
+      )
+      expect(process.cpuUsage(spent).user).toBeLessThan(2_000_000)
+      expect(JSON.stringify(await call('ls', shared(rules(9))))).toContain('more than 8 uses of matches()')
+    })
+
     test('learn nothing of what was decided, and in shadow mode stop nothing', async () => {
       const { call } = await opened()
       const asks = own.replace(

@@ -55,10 +55,14 @@ const quotedChoice = /^(?:["“](.+?)["”]|['‘](.+?)['’]|`(.+?)`|«(.+?)»)
 const plainChoice = /^(.+?)(?=(?:,|(?<!\s))\s*because\b|[.;](?:\s|$)|$)/im
 const because = /^["”'’»`*_]*\s*(?:[,.;:]\s*)?because\b:?\s*([\s\S]*)/i
 
+const longestName = 1_000
+
 /** The listed option that a text begins with, even if its name contains punctuation. */
 function listedChoice(rest: string, options: readonly string[]): { whole: string; name: string } | null {
   const found = options.flatMap((option) => {
     const name = bare(option)
+    // No name is that long, and an expression could not be.
+    if (name.length > longestName) return []
     const words = name.split(' ').map((word) => RegExp.escape(word))
     const whole = new RegExp(`^["“'‘«\`*_\\s]*${words.join('\\s+')}(?![\\p{L}\\p{N}])`, 'iu').exec(rest)?.[0]
     return whole === undefined || name === '' ? [] : [{ whole, name }]

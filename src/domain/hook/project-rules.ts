@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Violation } from '../../../sdk/schema/policy.ts'
 import { type Action, EvaluationError } from '../policy/rules/action.ts'
+import { limitSteps } from '../policy/rules/cel.ts'
 import type { CompiledRule } from '../policy/rules/compiled.ts'
 import { evaluate } from '../policy/rules/evaluate.ts'
 import type { History } from '../policy/rules/history.ts'
@@ -9,7 +10,9 @@ import { ofProject } from '../policy/rules/packs.ts'
 import type { Policy } from '../policy/rules/set.ts'
 import { maxRuleFiles, type ProjectFile } from './event.ts'
 
-const [maxText, maxRules] = [65_536, 64]
+const [maxText, maxRules, maxMatches] = [65_536, 64, 8]
+/** Of expressions over texts, for all rules together. */
+const maxSteps = 4_000_000
 
 /** Rules, or why there are none. */
 type Read = { rules: CompiledRule[] } | { problem: string }
@@ -34,14 +37,19 @@ async function read({ draft }: Pick<Policy, 'draft'>, files: readonly ProjectFil
     if (set.breakers.length > 0) return { problem: `${file}: a circuit breaker of a repository is not applied` }
     rules.push(...set.rules)
   }
+  const matches = JSON.stringify(rules.map(({ rule }) => rule.conditions)).match(/matches/g)?.length ?? 0
   const problem =
-    rules.length > maxRules ? `more than ${maxRules} rules` : rules.map(problemOf).find((one) => one !== null)
+    rules.length > maxRules
+      ? `more than ${maxRules} rules`
+      : matches > maxMatches
+        ? `more than ${maxMatches} uses of matches()`
+        : rules.map(problemOf).find((one) => one !== null)
   return problem ? { problem } : { rules: rules.filter(({ rule }) => rule.mode === 'enforce') }
 }
 
 /** What was read of the same files before. Clients send them with each call. */
 const known = new Map<string, Promise<Read>>()
-const maxKnown = 64
+const maxKnown = 16
 
 function readOnce(policy: Pick<Policy, 'draft'>, files: readonly ProjectFile[]): Promise<Read> {
   const key = createHash('sha256').update(JSON.stringify(files)).digest('hex')
@@ -76,6 +84,8 @@ export async function projectStops(
   if (files.length === 0) return { stops: [], problem: null }
   const found = await readOnce(policy, files)
   if ('problem' in found) return { stops: [], problem: found.problem }
-  const { violations } = await evaluate(found.rules, action, noPast(now_ms), onFault)
+  const judged = { ...action }
+  limitSteps(judged, maxSteps)
+  const { violations } = await evaluate(found.rules, judged, noPast(now_ms), onFault)
   return { stops: violations.map((one) => ({ ...one, guardrail_id: ofProject(one.guardrail_id) })), problem: null }
 }

@@ -36,21 +36,49 @@ const environment = new Environment({
   .registerVariable('sql', 'map<string, dyn>')
   .registerVariable('url', 'map<string, dyn>')
   .registerFunction('fold(string): string', skeleton)
-  .registerFunction('matches(string, string): bool', (text: string, expression: string) =>
-    expressionOf(expression).matcher(text).find(),
-  )
+  .registerFunction('matches(string, string): bool', (text: string, expression: string) => finds(text, expression))
 
-/** Compiled expressions. They are literals of rules, so there are only as many as rules have. */
-const expressions = new Map<string, RE2JS>()
-function expressionOf(text: string): RE2JS {
-  let known = expressions.get(text)
-  if (known === undefined) {
-    known = RE2JS.compile(text)
-    expressions.set(text, known)
-  }
-  return known
+/** Compiled expressions of the rule that is evaluated, and how many steps over texts its action may still take. */
+let current: { expressions: ReadonlyMap<string, RE2JS>; action: Action } | null = null
+const stepsLeft = new WeakMap<Action, number>()
+/** A tenth of a nanosecond to 25 ns each: one character of a text for each step of an expression. */
+const maxSteps = 100_000_000
+
+/** Limits what expressions may cost for an action: rules that are not the operator's must not hold others up. */
+export const limitSteps = (action: Action, steps: number): void => void stepsLeft.set(action, steps)
+
+function finds(text: string, pattern: string): boolean {
+  const { expressions, action } = current!
+  const expression = expressions.get(pattern)!
+  const left = (stepsLeft.get(action) ?? maxSteps) - text.length * expression.programSize()
+  if (left < 0) throw new EvaluationError('matches() would read more text than it may')
+  stepsLeft.set(action, left)
+  return expression.test(text)
 }
+
 const maxExpression = 1_000
+const maxProgram = 500
+/** What counts as one step: an escape, a class, or a character. */
+const atom =
+  /\((?:\?(?:P?<\w{1,40}>|[a-zA-Z-]{0,9}:))?|\\(?:[pP]\{\w{1,40}\}|x\{\w{1,8}\}|[\s\S])|\[\^?\]?(?:\\[\s\S]|\[:\w{1,9}:\]|[^\]\\])*\]|\{\d{1,4}(?:,\d{0,4})?\}|[\s\S]/g
+
+/** About how many steps an expression compiles to, told before it is compiled: a counted repeat may make it huge. */
+function stepsOf(expression: string): number {
+  const groups = [0]
+  let last = 0
+  for (const [part] of expression.matchAll(atom)) {
+    const counts = /^\{(\d+)(?:,(\d*))?\}$/.exec(part)
+    if (part.startsWith('(')) groups.push(0)
+    const more = counts
+      ? last * (Math.max(Number(counts[1]), Number(counts[2] ?? 0)) - 1)
+      : part === ')' && groups.length > 1
+        ? groups.pop()!
+        : 1
+    last = counts ? last + more : more
+    groups[groups.length - 1]! += more
+  }
+  return groups.reduce((sum, one) => sum + one, 0)
+}
 
 const assumedStakes = actionFields.stakes.assumed
 
@@ -70,34 +98,38 @@ function typedOf(action: Action): { action: unknown } {
 
 const loops = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
-/** Why an expression could run long; null if it can't. */
-function costly(node: unknown, inLoop: boolean): string | null {
-  if (Array.isArray(node)) return node.map((one) => costly(one, inLoop)).find((one) => one !== null) ?? null
+/** Why an expression could run long; null if it can't. @param expressions gets those of `matches`, compiled */
+function costly(node: unknown, inLoop: boolean, expressions: Map<string, RE2JS>): string | null {
+  if (Array.isArray(node))
+    return node.map((one) => costly(one, inLoop, expressions)).find((one) => one !== null) ?? null
   if (node === null || typeof node !== 'object' || !('op' in node) || !('args' in node)) return null
   const { op, args } = node
-  if ((op !== 'rcall' && op !== 'call') || !Array.isArray(args)) return costly(args, inLoop)
+  if ((op !== 'rcall' && op !== 'call') || !Array.isArray(args)) return costly(args, inLoop, expressions)
   const name = String(args[0])
   // The method of the library backtracks: one crafted text could block the server for minutes. The function does not.
   if (name === 'matches') {
     if (op === 'rcall') return 'text.matches() is not offered; write matches(text, "expression")'
-    const problem = expressionProblem(args[1])
+    const problem = expressionProblem(args[1], expressions)
     if (problem !== null) return problem
   }
   // Nested bindings that each double a text would grow it exponentially.
   if (name === 'bind') return 'bind() is not offered'
-  if (!loops.has(name)) return costly(args.slice(1), inLoop)
+  if (!loops.has(name)) return costly(args.slice(1), inLoop, expressions)
   if (inLoop) return `${name}() inside another loop is not offered`
-  return costly(args[1], inLoop) ?? costly(args.slice(2), true)
+  return costly(args[1], inLoop, expressions) ?? costly(args.slice(2), true, expressions)
 }
 
 /** What is wrong with the expression of `matches`; null if nothing is. */
-function expressionProblem(given: unknown): string | null {
+function expressionProblem(given: unknown, expressions: Map<string, RE2JS>): string | null {
   const [, pattern] = Array.isArray(given) ? given : []
   const text = pattern !== null && typeof pattern === 'object' && pattern.op === 'value' ? pattern.args : null
   if (typeof text !== 'string') return 'matches() takes its expression as a literal text'
   if (text.length > maxExpression) return `the expression of matches() has at most ${maxExpression} characters`
+  const steps = stepsOf(text)
+  if (steps > maxProgram)
+    return `the expression of matches() has at most ${maxProgram} steps, this one about ${steps}: a counted repeat counts as often as it may`
   try {
-    expressionOf(text)
+    expressions.set(text, RE2JS.compile(text))
     return null
   } catch (error) {
     return `matches() can't use ${JSON.stringify(text)}: ${messageOf(error)}`
@@ -129,7 +161,8 @@ export function compileCel(expression: string): CompiledCel {
     if (!checked.valid) return refuse(firstLine(checked.error))
     if (checked.type !== 'bool' && checked.type !== 'dyn') return refuse(`the answer is ${checked.type}, expected bool`)
     const program = environment.parse(expression)
-    const reason = costly(program.ast, false)
+    const expressions = new Map<string, RE2JS>()
+    const reason = costly(program.ast, false, expressions)
     if (reason !== null) return refuse(reason)
     const readsCommand = /(?<![\w.])(?:command|edit)\b/.test(expression)
     const readsArguments = /(?<![\w.])(?:sql|url)\b/.test(expression)
@@ -137,6 +170,7 @@ export function compileCel(expression: string): CompiledCel {
       error: null,
       evaluate(action, facts) {
         let answer: unknown
+        current = { expressions, action }
         try {
           const given =
             facts === null

@@ -124,7 +124,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
   cel: {
     schema: CelCondition,
     about:
-      'An expression in the [Common Expression Language](https://cel.dev). Numbers of the context are floating-point: write `2.0` in arithmetic with them. Beside `action` it sees `command`, `edit`, `sql` and `url`: what is understood of a command, of a tool for files, and of statements and addresses in the arguments of a tool. `matches(text, "expression")` takes a regular expression of RE2, in linear time; `bind` and nested loops are not offered.',
+      'An expression in the [Common Expression Language](https://cel.dev). Numbers of the context are floating-point: write `2.0` in arithmetic with them. Beside `action` it sees `command`, `edit`, `sql` and `url`: what is understood of a command, of a tool for files, and of statements and addresses in the arguments of a tool. `matches(text, "expression")` takes a regular expression of RE2 with at most 500 steps, in linear time; `bind` and nested loops are not offered.',
     problem: ({ expression }) => compileCel(expression).error,
     compile({ expression }) {
       const { evaluate } = compileCel(expression)
