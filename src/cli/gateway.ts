@@ -1,5 +1,4 @@
 /** cstp gateway: the program between an MCP client and a server of tools, which judges each call. */
-import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { upstreamOf } from '../app/config/upstreams.ts'
 import type { Scope } from '../core/caller.ts'
 import { localAgent } from '../core/token-file.ts'
@@ -59,7 +58,8 @@ async function run({ flags: given, words, env, configuration, signal }: Run<type
       `CSTP_URL names the service at ${url}, whose rules, approvals and pins do not apply to a server that is started here. Name the server in gateway of that service's settings and connect the client to ${url}/gateway/${name}; or unset CSTP_URL to judge by ${settings.data_dir}`,
     )
   const log = openLog(await configuration(), { quiet: true })
-  const [{ openBridge }, { bridgeTools, connectTo }, { gateWhenOpen }] = await Promise.all([
+  const [{ StdioServerTransport }, { openBridge }, { bridgeTools, connectTo }, { gateWhenOpen }] = await Promise.all([
+    import('@modelcontextprotocol/server/stdio'),
     import('../surfaces/gateway/bridge.ts'),
     import('../app/gateway-connect.ts'),
     import('../surfaces/gateway/gate.ts'),

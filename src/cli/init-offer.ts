@@ -1,5 +1,4 @@
 /** What `cstp init` offers at its end: a memory from what the repository has already. */
-import { createInterface } from 'node:readline/promises'
 import { quoted } from '../../plugin/hooks/cstp-hook.mjs'
 import { countDecisions } from '../app/git/decisions.ts'
 import { plural } from './terminal.ts'
@@ -25,6 +24,7 @@ export const offerLine = ({ found, command }: Offer): string =>
 
 /** Asks, and imports with a yes. @returns the exit status of the import; null without a yes */
 export async function askToImport({ found, command }: Offer): Promise<number | null> {
+  const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await terminal
     .question(`The history of this repository holds ${found}, with what was reverted. Import them now? [y/N] `)
