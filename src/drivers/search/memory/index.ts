@@ -149,11 +149,10 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
       const scores = new Float64Array(slots.length)
       terms.forEach((term, of) => {
         const posting = postings.get(term)
-        if (posting === undefined) return
         const weight = weights[of]!
-        for (let at = 0; at < posting.slots.length; at++) {
-          const slot = posting.slots[at]!
-          scores[slot] = scores[slot]! + weight * share(posting.counts[at]!, slots[slot]!.length)
+        for (let at = 0; at < posting.length; at += 2) {
+          const slot = posting[at]!
+          scores[slot] = scores[slot]! + weight * share(posting[at + 1]!, slots[slot]!.length)
         }
       })
       const passes = compileColumns(filter, columns.all)
@@ -186,9 +185,9 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     },
     idsContainingAll(terms) {
       const [rarest, ...others] = [...terms].sort((a, b) => postings.size(a) - postings.size(b))
-      const slotsOfRarest = postings.get(rarest!)?.slots ?? []
-      return slotsOfRarest
-        .filter((slot) => others.every((term) => postings.count(term, slot) > 0))
+      return postings
+        .get(rarest!)
+        .filter((slot, at) => at % 2 === 0 && others.every((term) => postings.count(term, slot) > 0))
         .map((slot) => slots[slot]!.id)
     },
     words: postings.words,
