@@ -1,4 +1,5 @@
 /** What must never come of what an adversary does. */
+import { callers } from '../support/program.ts'
 import {
   type Answered,
   alice,
@@ -38,6 +39,7 @@ const kept = [
   'pattern',
   'bridge',
   'preserve',
+  'holds',
   'recorded_by',
   'review_by',
 ] as const
@@ -92,8 +94,12 @@ export async function untouchable(world: World) {
   const calibration = (await as(alice, 'getCalibration', { agent: 'mallory' })) as {
     by_reviewer?: Record<string, unknown>
   }
+  const { pins } = (await as(callers.root, 'listPins', {})) as { pins: unknown[] }
+  const { guardrails } = (await as(callers.root, 'listGuardrails', {})) as { guardrails: Record<string, unknown>[] }
   return {
     decisions,
+    pins,
+    rules: guardrails.map(({ id, action, mode }) => [id, action, mode]),
     projects,
     outcomes,
     grants: await grantsOf(world),

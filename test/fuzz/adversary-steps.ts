@@ -146,6 +146,14 @@ const aimed: Record<string, Made> = {
   decideApproval: some({ reason: text }, { id: one('@approval0', '@approval1'), decision: one('approve') }),
   getApproval: some({}, { id: one('@approval0', '@approval1') }),
   listApprovals: some({ state: one('pending', 'approved') }),
+  setHold: some({ reason: text }, { id, on: fc.boolean() }),
+  eraseDecision: some({ dry_run: fc.boolean() }, { id, basis: one('article 17'), reason: text }),
+  overruleEvidence: some({}, { seq: one(1, 2, 3), reason: text }),
+  closeDrift: some({}, { agent: one('alice', 'mallory'), reason: text }),
+  acceptPins: some({ tool: one('read', 'send') }, { server: one('files') }),
+  shadowGuardrails: some({}, { rules: one('', '- { id: never, action: log, conditions: [] }') }),
+  reloadGuardrails: some({}),
+  compact: some({ dry_run: fc.boolean() }),
 }
 
 const weights: Record<string, number> = {
@@ -165,8 +173,10 @@ function fit(name: string, params: unknown): Record<string, unknown> {
   return updates ? { ...fitted, updates: fitting(Object.keys(updates), fitted.updates ?? {}) } : fitted
 }
 
+/** Methods at whose promises attacks are aimed. */
+export const aimedAt = Object.keys(aimed)
 /** What costs much and changes nothing for others. */
-const left = ['reindex', 'exportEvidenceBundle']
+export const left = ['reindex', 'exportEvidenceBundle']
 
 const anyOf = (name: string): Made =>
   valueFor((methods.get(`cstp.${name}`) as unknown as { params: Parameters<typeof valueFor>[0] }).params, name, () => [

@@ -6,6 +6,7 @@ import { readAdrFolder } from '../../src/cli/adr/folder.ts'
 import type { Connection } from '../../src/cli/connection.ts'
 import { load } from '../../src/cli/import-load.ts'
 import type { Caller, Scope } from '../../src/core/caller.ts'
+import { notePins } from '../../src/domain/gateway/pins.ts'
 import { takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
 import { methods } from '../../src/methods/table.ts'
 import { callTool } from '../../src/surfaces/mcp/tools.ts'
@@ -139,6 +140,11 @@ export async function openWorld(program: TestProgram): Promise<World> {
     if (approval) ids.set(`@approval${at}`, approval.id)
   }
   if (ids.has('@approval0')) await as(person, 'decideApproval', { id: ids.get('@approval0'), decision: 'approve' })
+  // A tool that waits for a person, and a decision that nobody erases.
+  const place = { place: 'npx files', identity: null }
+  for (const description of ['Reads a file', 'Reads and sends a file'])
+    await notePins(program.store, 'files', [{ name: 'read', description }], place, program.clock.now)
+  await as(callers.root, 'setHold', { id: ids.get('@alice1'), on: true, reason: 'A case' })
   await as(alice, 'checkGuardrails', { action: { description: `Look at ${secret}`, category: 'architecture' } })
   return world
 }

@@ -5,10 +5,11 @@
  * `CSTP_SOAK=1` makes 2 000 runs, `CSTP_FUZZ_RUNS` another number; `CSTP_FUZZ_SEED` repeats a run.
  */
 import { expect, test } from 'bun:test'
+import { methods } from '../../src/methods/table.ts'
 import { openMemoryProgram } from '../support/program.ts'
 import * as fc from '../support/property.ts'
 import { leaked, settle, stopped, unquoted, unstopped, untouchable } from './adversary-promises.ts'
-import { plans } from './adversary-steps.ts'
+import { aimedAt, left, plans } from './adversary-steps.ts'
 import { type Credential, openWorld, take } from './adversary-world.ts'
 
 const numRuns = Number(process.env.CSTP_FUZZ_RUNS ?? (process.env.CSTP_SOAK ? 2_000 : 60))
@@ -35,8 +36,15 @@ async function undisturbed(): Promise<Promised> {
   expect(promised.by_others).toMatchObject({ scored: 6, accuracy: 0.25 })
   expect(promised).toMatchObject({ observed: 3, outcomes: { '@alice0': 'success', '@alice3': 'success' } })
   expect(promised.grants).toHaveLength(2)
+  expect(promised.decisions).toMatchObject({ '@alice1': { holds: [{ by: 'root' }] } })
+  expect(promised.pins).toHaveLength(1)
   return promised
 }
+
+test('each method that writes is aimed at, and every other one is called with any parameters', () => {
+  const writing = [...methods].flatMap(([name, { effect }]) => (effect === 'read' ? [] : [name.replace('cstp.', '')]))
+  expect(writing.filter((name) => !aimedAt.includes(name) && !left.includes(name))).toEqual([])
+})
 
 const without = (promised: Promised, names: readonly string[]) =>
   Object.fromEntries(Object.entries(promised).filter(([name]) => !names.includes(name)))
