@@ -14,6 +14,7 @@ import {
   type Request,
   type Response,
   success,
+  taskIn,
 } from './messages.ts'
 
 export interface Part {
@@ -61,6 +62,8 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
   }
   /** Requests that are asked here, by id. */
   const asked = new Map<Id, { server: string; resolve(response: Response): void }>()
+  /** Servers of tasks, by id: the first that named it. */
+  const tasks = new Map<unknown, string>()
   /** Servers that have said something. */
   const heard = new Set<string>()
   /** Requests of the servers: their own ids, by those that the client sees. */
@@ -168,6 +171,10 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
           : await find('prompts', 'prompts/list', given.name)
       return owner && { server: owner.server, params: { ...given, name: owner.own } }
     }
+    if (method.startsWith('tasks/')) {
+      const server = tasks.get(given.taskId)
+      return server === undefined ? null : { server, params: given }
+    }
     if (method === 'completion/complete' && typeof ref.name === 'string') {
       const owner = await find('prompts', 'prompts/list', ref.name)
       return owner && { server: owner.server, params: { ...given, ref: { ...ref, name: owner.own } } }
@@ -233,8 +240,10 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
       return
     }
     const ask = asked.get((message as Response).id as Id)
-    if (ask) ask.resolve(message as Response)
-    else transport.onmessage?.(message)
+    if (ask) return void ask.resolve(message as Response)
+    const task = 'result' in message ? taskIn(fieldsOf(message.result)) : undefined
+    if (task !== undefined && !tasks.has(task)) tasks.set(task, server)
+    transport.onmessage?.(message)
   }
 
   const transport: Transport = {

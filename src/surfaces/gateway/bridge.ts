@@ -5,6 +5,7 @@
  */
 import type { Transport } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
+import { openAnswers, type SentCall, taskMethods } from './answers.ts'
 import { openWaiting } from './approval-wait.ts'
 import { openCalls } from './calls.ts'
 import { openConnection } from './connection.ts'
@@ -21,7 +22,6 @@ import {
   isModern,
   isNotification,
   isRequest,
-  isTask,
   lost,
   type Message,
   metaOf,
@@ -33,7 +33,6 @@ import {
   shownBy,
   subscriptionIn,
   success,
-  unrecorded,
   withNotes,
   withoutOwnAnswer,
 } from './messages.ts'
@@ -70,7 +69,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   const [gone, stopping] = [Promise.withResolvers<void>(), new AbortController()]
   const calls = openCalls<Sent>()
   /** Other requests of the client that the server has not answered. */
-  const requests = new Map<Id, { method: string; token: unknown }>()
+  const requests = new Map<Id, { method: string; token: unknown; task: unknown }>()
+  const answers = openAnswers(gate, { name, log, elapsed })
   const continued = openContinued()
   let greeting: Request | null = null
   let capabilities: unknown
@@ -78,8 +78,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   let sequence = 0
   const session = randomHex(4)
 
-  interface Sent extends Passed {
-    start: number
+  interface Sent extends Passed, SentCall {
     meta: Fields
   }
 
@@ -94,9 +93,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   const lose = async (id: Id): Promise<void> => {
     const sent = calls.answered(id)
     if (sent !== undefined) {
-      await gate
-        .ended(sent.call, { ok: null, output: null, duration_ms: elapsed() - sent.start })
-        .catch((error) => log('error', 'the end of a call could not be recorded', describeError(error)))
+      await answers.ended(sent, null, null)
       await toClient(refusal(id, lost(name), sent.meta), id)
     } else if (requests.delete(id))
       await toClient(failure(id, -32_000, `The server ${name} ended before it answered`), id)
@@ -167,31 +164,17 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     }
   }
 
-  /** An error is text for the model, as a result is. It becomes a result if it is withheld. */
-  const shown = async (id: Id, response: Response, call?: ToolCall): Promise<Message> => {
-    if (!('error' in response)) return success(id, await gate.shown(fieldsOf(response.result), call))
-    const { error, ...result } = await gate.shown({ error: response.error }, call)
-    return error === undefined ? success(id, result) : ({ jsonrpc: '2.0', id, error } as Message)
-  }
-
   const handleResult = async (id: Id, sent: Sent, response: Response): Promise<void> => {
-    const { call, start, meta } = sent
     const isError = 'error' in response
     const output = fieldsOf(isError ? response.error : response.result)
     // Clients of other revisions take it for the end of the call.
-    if (!isError && isModern(meta) && output.resultType === 'input_required') {
+    if (!isError && isModern(sent.meta) && output.resultType === 'input_required') {
       continued.asked(sent, output)
       return toClient(response, id)
     }
-    // A task is not the end of the call.
-    const ok = isTask(output) ? null : !isError && output.isError !== true
-    const end = { ok, output, duration_ms: elapsed() - start }
-    let { notes } = sent
-    await gate.ended(call, end).catch((error) => {
-      notes = [...notes, unrecorded]
-      log('error', 'the end of a call could not be recorded', { server: name, ...describeError(error) })
-    })
-    await toClient(withNotes(await shown(id, response, call), notes), id)
+    const isEnd = isError || !answers.startsTask(sent, output)
+    const notes = isEnd ? await answers.ended(sent, !isError && output.isError !== true, output) : []
+    await toClient(withNotes(await answers.shown(id, response, sent.call), [...sent.notes, ...notes]), id)
   }
 
   /** The request that a notification belongs to: named by its subscription or its progress token, else the latest call. */
@@ -220,7 +203,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     const { method } = request
     requests.delete(id)
     try {
-      if (holdsContent.has(method)) return await toClient(await shown(id, response), id)
+      if (holdsContent.has(method)) return await toClient(await answers.shown(id, response), id)
+      if (taskMethods.has(method)) return await toClient(await answers.ofTask(method, request.task, response), id)
       if ('error' in response) return await toClient(response, id)
       const result = fieldsOf(response.result)
       if (greets.has(method)) {
@@ -246,7 +230,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       lastMeta = metaOf(message)
       if (message.method === 'tools/call') return handleCall(message)
       if (message.method === 'initialize') capabilities = fieldsOf(message.params).capabilities
-      requests.set(message.id, { method: message.method, token: lastMeta.progressToken })
+      const { taskId: task } = fieldsOf(message.params)
+      requests.set(message.id, { method: message.method, token: lastMeta.progressToken, task })
       await server.send(message)
       if (message.method === 'initialize') greeting = message
       return
@@ -285,6 +270,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   const close = async () => {
     stopping.abort(new Error('the session ends'))
     await Promise.allSettled([front.close(), server.close()])
+    await answers.close()
     await gate.close()
     gone.resolve()
   }

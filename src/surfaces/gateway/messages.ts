@@ -89,11 +89,12 @@ export function withNotes(answer: Message, notes: readonly string[]): Message {
   } as Message
 }
 
-/** Whether a server answers that it works on a call, whose result is asked for later. */
-export const isTask = ({ task }: Fields): boolean => fieldsOf(task).taskId !== undefined
+/** The id of the task with which a server answers a call that it goes on working on; undefined if it answers otherwise. */
+export const taskIn = (result: Fields): unknown =>
+  result.resultType === 'task' ? result.taskId : fieldsOf(result.task).taskId
 
-/** Methods whose answers hold text that a tool, a resource or a prompt returned. */
-export const holdsContent: ReadonlySet<string> = new Set(['resources/read', 'prompts/get', 'tasks/result'])
+/** Methods whose answers hold text that a resource or a prompt returned. */
+export const holdsContent: ReadonlySet<string> = new Set(['resources/read', 'prompts/get'])
 /** Methods by which a server introduces itself. */
 export const greets: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
