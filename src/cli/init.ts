@@ -92,7 +92,7 @@ export const init = defineCommand({
   name: 'init',
   summary: 'Connect the clients of agents in this folder, and prove that it works.',
   about: [
-    'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json and .codex/config.toml, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .opencode/plugin/cstp.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.local.md, AGENTS.md or GEMINI.md. A second run changes nothing.',
+    'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json and .codex/config.toml, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .cstp/opencode.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.local.md, AGENTS.md or GEMINI.md. A second run changes nothing.',
     'Commands are written with absolute paths, and the files are listed in .git/info/exclude, since they belong to this machine. At the end it starts the service and runs exactly the commands that it wrote: the exit status is 1 if one does not work.',
     'Hooks are in guard mode: rules of the pack irreversible stop a call, all others only note that they would have. --enforce enforces all rules, --shadow none. The model gets context and precedents in each mode.',
     '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and nothing is specific to this machine. Calls of people who have not run cstp init are not stopped, unless --required.',

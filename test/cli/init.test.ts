@@ -79,7 +79,7 @@ describe('cstp init', () => {
     expect([written.status, written.err]).toEqual([0, ''])
     const wired = await treeOf(dir)
     expect(Object.keys(wired)).toEqual(
-      expect.arrayContaining(['.codex/hooks.json', '.github/hooks/cstp.json', '.opencode/plugin/cstp.js']),
+      expect.arrayContaining(['.codex/hooks.json', '.github/hooks/cstp.json', '.cstp/opencode.js']),
     )
     const again = await run(dir, data, all)
     expect(again.out).not.toContain('written')
@@ -406,7 +406,7 @@ test.each([
   const edit = editsOf(['opencode'], wiring, '/shop').find(({ path }) => path === '/shop/opencode.json')!
   const { mcp, ...rest } = JSON.parse(edit.apply('{"theme":"system","mcp":{"other":{"type":"local","command":["x"]}}}'))
   expect([rest, Object.keys(mcp)]).toEqual([
-    { $schema: 'https://opencode.ai/config.json', theme: 'system' },
+    { $schema: 'https://opencode.ai/config.json', theme: 'system', plugin: ['./.cstp/opencode.js'] },
     ['other', 'cstp'],
   ])
   const valid = new Ajv({ strict: false }).compile(opencodeServers)

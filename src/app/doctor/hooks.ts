@@ -121,7 +121,7 @@ function* changed(client: InitClient, wiring: Wiring, dir: string, found: Connec
     yield error(`${name} runs no hook of ours: ${setting} in ${path}`, `take ${setting} out of ${path}`)
   if (found.unreadable.length > 0) return
   const path = scriptPath(wiring, dir)
-  const { hooks, server } = filesOf(client, wiring, dir)
+  const { hooks, server, names } = filesOf(client, wiring, dir)
   if (wiring.runtime !== null && !wiring.shared && !existsSync(wiring.runtime))
     yield error(`${name}: its hooks run ${wiring.runtime}, which is gone`, again)
   const lacking = wiring.shared ? undefined : wiring.program.find((part) => !part.startsWith('--') && !existsSync(part))
@@ -131,7 +131,11 @@ function* changed(client: InitClient, wiring: Wiring, dir: string, found: Connec
     else if (!isScript(path)) yield error(`${name}: its hook script ${path} is not the one of this version`, again)
   }
   const mode = modeOf(found.hook)
-  if (mode === null) yield error(`${name}: there is no hook of ours in ${hooks.path}`, again)
+  if (mode === null)
+    yield error(
+      `${name}: there is no hook of ours in ${hooks.path}${names ? `, or ${names.path} names no plugin` : ''}`,
+      again,
+    )
   else if (mode !== wiring.mode)
     yield error(`${name}: its hooks run in mode ${mode}, and were set up in mode ${wiring.mode} (${hooks.path})`, again)
   else if (!isIntact(hooks)) yield error(`${name}: hooks were removed or changed in ${hooks.path}`, again)

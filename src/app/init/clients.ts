@@ -6,7 +6,7 @@ import { type Entries, editJson, withBlock, withHooks, withListed, withParagraph
 import { throughGateway, withoutGateway } from './gateway.ts'
 import { claudeHooks, codexHooks, copilotHooks, cursorHooks, geminiHooks } from './hook-entries.ts'
 import { source as script } from './hook-script.gen.ts'
-import { opencodeIgnore, opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
+import { opencodePlugin, opencodeSchema, opencodeServer, pluginListed } from './opencode.ts'
 import {
   commandOf,
   failsClosed,
@@ -118,8 +118,8 @@ function opencodeFile(wiring: Wiring): string {
   return opencodePlugin(commandOf('opencode', wiring), reports, failsClosed(wiring))
 }
 
-/** The files of a client: that with its hooks, and that with its MCP servers, which may be the same. */
-export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hooks: Edit; server: Edit } {
+/** The files of a client: that with its hooks, that with its MCP servers, which may be the same, and what names the first where it is a plugin. */
+export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hooks: Edit; server: Edit; names?: Edit } {
   const at = (...parts: string[]) => join(dir, ...parts)
   switch (client) {
     case 'claude-code': {
@@ -171,20 +171,17 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
         hooks: hooksIn(at('.github', 'hooks', 'cstp.json'), copilotHooks(wiring), { version: 1 }),
         server: sharedServer(wiring, dir),
       }
-    case 'opencode':
+    case 'opencode': {
+      const path = at('opencode.json')
+      const listed = (isIn: boolean) => (root: Entries) => withListed(root, 'plugin', pluginListed, isIn)
       return {
-        hooks: whole(at('.opencode', 'plugin', 'cstp.js'), opencodeFile(wiring)),
-        server: serverIn(at('opencode.json'), 'mcp', opencodeServer(wiring), wiring, opencodeSchema),
+        hooks: whole(at(pluginListed), opencodeFile(wiring)),
+        server: serverIn(path, 'mcp', opencodeServer(wiring), wiring, opencodeSchema),
+        names: json(path, listed(true), listed(false), opencodeSchema),
       }
+    }
   }
 }
-
-/** OpenCode writes this file into a folder that lacks it: as one of ours, it goes with the folder. */
-const opencodeIgnored = (dir: string): Edit => ({
-  path: join(dir, '.opencode', '.gitignore'),
-  apply: (before) => before ?? opencodeIgnore,
-  undo: (now) => (now === opencodeIgnore ? null : now),
-})
 
 /** The page of instructions that Gemini CLI reads: `context.fileName` of its settings, or GEMINI.md. */
 function geminiPage(dir: string): string {
@@ -239,7 +236,6 @@ export function editsOf(
       ? [whole(join(dir, '.cstp', 'init.json'), `${JSON.stringify({ required: wiring.required })}\n`)]
       : []),
     ...clients.flatMap((client) => Object.values(filesOf(client, wiring, dir))),
-    ...(clients.includes('opencode') && !wiring.shared ? [opencodeIgnored(dir)] : []),
     ...pages.map(
       (path): Edit => ({
         path,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { regularText } from '../../core/disk.ts'
 import { filesOf } from './clients.ts'
 import { isOurs } from './edits.ts'
+import { pluginListed } from './opencode.ts'
 import type { InitClient, Wiring } from './wiring.ts'
 
 type Plain = Record<string, unknown>
@@ -70,8 +71,10 @@ export function connectionOf(client: InitClient, wiring: Wiring, dir: string): C
     const report = after && 'command' in after && !Bun.deepEquals(after, hook) ? after.command : null
     return { ...found, hook, report }
   }
-  const { command } = read(hooks.path, (plugin) => ({
-    command: JSON.parse(/spawnSync\(("(?:[^"\\]|\\.)*"), \{ shell: true/.exec(plugin)?.[1] ?? 'null'),
+  const { plugin } = read(server.path, JSON.parse)
+  if (!Array.isArray(plugin) || !plugin.includes(pluginListed)) return { ...found, hook: null }
+  const { command } = read(hooks.path, (text) => ({
+    command: JSON.parse(/spawnSync\(("(?:[^"\\]|\\.)*"), \{ shell: true/.exec(text)?.[1] ?? 'null'),
   }))
   return { ...found, hook: typeof command === 'string' ? { command } : null }
 }

@@ -7,8 +7,8 @@ const fromEnv = (name: string): string => `{env:${name}}`
 /** OpenCode adds its schema to settings that name none, which would make the file look edited. */
 export const opencodeSchema = { $schema: 'https://opencode.ai/config.json' }
 
-/** What OpenCode keeps out of git in its folder. */
-export const opencodeIgnore = 'node_modules\npackage.json\npackage-lock.json\nbun.lock\n.gitignore'
+/** The plugin, as the settings name it. Into a folder `.opencode`, where it would be found by itself, OpenCode installs packages. */
+export const pluginListed = './.cstp/opencode.js'
 
 /** The MCP server in the table `mcp` of opencode.json. */
 export const opencodeServer = (wiring: Wiring) =>

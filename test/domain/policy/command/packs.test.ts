@@ -220,6 +220,7 @@ test.each([
   ['view', { path: '/home/ana/.netrc' }, false],
   ['create', { path: 'src/b.ts', file_text: 'x' }, true],
   ['edit', { filePath: '/home/ana/app/.opencode/plugin/cstp.ts', oldString: 'a', newString: 'b' }, false],
+  ['edit', { filePath: '/home/ana/app/opencode.json', oldString: 'a', newString: 'b' }, false],
   ['mcp__fs__delete_file', { path: '/etc/hosts' }, false],
 ])('the tool %s with %p is allowed: %p', async (tool, input, allowed) => {
   expect((await judge({ tool, input, cwd: project })).allowed).toBe(allowed)
