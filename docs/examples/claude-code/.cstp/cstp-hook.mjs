@@ -687,7 +687,7 @@ if (process.argv[1]?.endsWith('cstp-hook.mjs')) {
       const { status, out, err } = await hook(given)
       if (out !== '') writeSync(1, out)
       if (err !== '') writeSync(2, err)
-      process.exitCode = status
+      process.exit(status)
     }
   } catch (error) {
     writeSync(2, `cstp: ${error?.message ?? error}\n`)

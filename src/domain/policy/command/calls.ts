@@ -180,10 +180,28 @@ export const runsCode = ends(
   'module_eval',
 )
 
+export const runsSql = ends(
+  'execute',
+  'executemany',
+  'executescript',
+  'query',
+  'exec',
+  'raw',
+  'unsafe',
+  'run',
+  '\\$(?:execute|query)Raw\\w*',
+)
+
+/** Whether code runs what another machine sends: as it comes, or in a shell for whoever is there. @param opaque whether it runs what it makes */
+export const runsDownload = (code: string, opaque: boolean): boolean =>
+  (/socket/i.test(code) && /\bdup2\b/.test(code)) ||
+  (/\b(?:fetch|get)\(/.test(code) && /\.then\(\s*(?:eval|Function)\s*\)/.test(code)) ||
+  (opaque && /(?:urlopen|requests\.get|fetch|URI\.open|Net::HTTP)/.test(code) && /\b(?:exec|eval|system)\b/.test(code))
+
 /** Replaces what stands for the home folder. */
 export const homes =
   /^(?:(?:os\.)?(?:path\.)?expanduser|Path\.home|pathlib\.Path\.home|(?:os\.)?homedir|os\.homedir|Dir\.home|require\.homedir|getenv|os\.getenv|Deno\.env\.get|File\.expand_path)$/
-export const homeNames = /^(?:process\.env\.(?:HOME|USERPROFILE)|Bun\.env\.HOME|\$HOME|Deno\.env\.HOME)$/
+export const homeNames = /^(?:process\.env\.(?:HOME|USERPROFILE)|Dir\.home|Bun\.env\.HOME|\$HOME|Deno\.env\.HOME)$/
 export const homeTables = /^(?:os\.environ(?:\.get)?|ENV|\$ENV|process\.env|\$_SERVER|\$_ENV|environ)$/
 
 /** Prints its arguments. */

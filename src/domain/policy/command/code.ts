@@ -14,7 +14,9 @@ import {
   processes,
   reads,
   runsCode,
+  runsDownload,
   runsLine,
+  runsSql,
   runsWords,
   writes,
 } from './calls.ts'
@@ -22,6 +24,7 @@ import { loopsIn } from './loops.ts'
 import type { Access } from './model.ts'
 import { fromBase64 } from './output.ts'
 import { unknown } from './paths.ts'
+import { beginsAsSql } from './sql.ts'
 import { type Token, tokensOf } from './tokens.ts'
 import type { Language } from './wrappers.ts'
 
@@ -146,7 +149,8 @@ export function readCode(code: string, language: Language): ReadCode {
   for (let at = 0; at < tokens.length; at++) {
     const one = tokens[at]!
     if (one.kind === 'text') {
-      if (one.quote === '`' && (language === 'ruby' || language === 'perl' || language === 'php'))
+      // `$` before a template runs it in Bun and zx.
+      if (one.quote === '`' && (/^(?:ruby|perl|php)$/.test(language) || tokens[at - 1]?.text === '$'))
         found.lines.push(one.text)
       if (/^https?:\/\//.test(one.text)) found.hosts.push(/^https?:\/\/([^/:?#]+)/.exec(one.text)?.[1] ?? '?')
       continue
@@ -162,20 +166,17 @@ export function readCode(code: string, language: Language): ReadCode {
       continue
     }
     const bare = !isMark(at + 1, '(')
-    const takesBare =
-      language === 'ruby' ||
-      language === 'perl' ||
-      language === 'applescript' ||
-      language === 'awk' ||
-      language === 'lua' ||
-      language === 'php'
+    const takesBare = /^(?:ruby|perl|applescript|awk|lua|php)$/.test(language)
     if (bare && !(takesBare && (tokens[at + 1]?.kind === 'text' || tokens[at + 1]?.kind === 'name'))) {
       // Path('/x').unlink(), pathlib: the path is before the method.
       continue
     }
     const { all } = argumentsAt(bare ? at + 1 : at + 2, bare)
     const first = all[0] ?? []
-    const looped = first.length === 1 && first[0]!.kind === 'name' ? loops.get(first[0]!.text) : undefined
+    // `f`, `join(folder, f)` and `f.unlink()`.
+    const looped = [...first, { kind: 'name', text: /^\w+/.exec(first.length > 0 ? '' : name)?.[0] ?? '' }]
+      .flatMap((part) => (part.kind === 'name' && loops.get(part.text)) || [])
+      .filter((item) => first.length < 2 || item.endsWith('/*'))
     const text = textIn(first)
     if (/^(?:path|pathlib\.Path|Path|Pathname\.new|new Path)$/.test(name)) {
       // The method that is called on a path, within the next few tokens.
@@ -246,11 +247,11 @@ export function readCode(code: string, language: Language): ReadCode {
     } else if (
       deletes.test(name) &&
       (language !== 'javascript' || !/^(?:delete|remove|map\.|set\.)/i.test(name) || /fs\b/.test(name)) &&
-      (text !== '' || looped !== undefined) &&
+      (text !== '' || looped.length > 0) &&
       !/\.(?:append|pop)$/.test(name)
     ) {
       const texts = takesBare || hasList(first) ? all.map(textIn).filter(Boolean) : [text]
-      for (const path of looped ?? (hasList(first) ? textsIn(first) : texts))
+      for (const path of looped.length > 0 ? looped : hasList(first) ? textsIn(first) : texts)
         found.paths.push([path, 'delete', deletesAll.test(name)])
     } else if (opens.test(name)) {
       const mode = all.slice(1).flatMap(textsIn).join(' ')
@@ -275,6 +276,8 @@ export function readCode(code: string, language: Language): ReadCode {
         false,
       ])
     } else if (reads.test(name) && text !== '') found.paths.push([text, 'read', false])
+    // Not a program, but read as the clients of databases are.
+    if (runsSql.test(name) && beginsAsSql(text)) found.commands.push(['sql', text])
     if (connects.test(name)) found.sends = true
     if (prints.test(name)) found.printed = `${found.printed ?? ''}${text}\n`
   }
@@ -289,12 +292,6 @@ export function readCode(code: string, language: Language): ReadCode {
   const isLoop = /\bwhile\b|\bfor\b|\bloop\b/.test(code)
   if (isLoop && /\bfork\b/.test(code)) found.fork_bomb = true
   if (!/https?:\/\/|socket|smtp/i.test(code)) found.sends = false
-  if (
-    found.opaque &&
-    gets.test('') === false &&
-    /(?:urlopen|requests\.get|fetch|URI\.open|Net::HTTP)/.test(code) &&
-    /\b(?:exec|eval|system)\b/.test(code)
-  )
-    found.runs_download = true
+  if (runsDownload(code, found.opaque)) found.runs_download = true
   return found
 }

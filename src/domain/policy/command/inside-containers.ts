@@ -27,6 +27,10 @@ export const container: Run = (call, { reader, at, scope, given }) => {
   const isCompose = call.args[0] === 'compose' || call.program === 'docker-compose'
   const args = call.args[0] === 'compose' || call.args[0] === 'container' ? call.args.slice(1) : call.args
   const [verb, ...rest] = args
+  if (verb === 'unshare') {
+    reader.command(rest, at, { ...nothing, stdin: given.stdin })
+    return {}
+  }
   if (verb === 'exec') {
     const words = afterOptions(rest, '-e --env -u --user -w --workdir --env-file --index').slice(1)
     if (words.length > 0) reader.command(words, { ...at, base: elsewhere }, { ...nothing, stdin: given.stdin })

@@ -138,9 +138,9 @@ export const later: Run = (_, { lines, given }) => {
 }
 
 export const crontab: Run = ({ args }, { lines, given }) => {
-  if (args[0] !== '-' || given.stdin?.text == null) return null
-  for (const line of given.stdin.text.split('\n').slice(0, 50))
-    lines(line.replace(/^\s*(?:@\w+|(?:[\d*,/-]+\s+){5})/, ''))
+  const text = given.stdin?.text ?? given.stdin?.part
+  if (args[0] !== '-' || text === undefined) return null
+  for (const line of text.split('\n').slice(0, 50)) lines(line.replace(/^\s*(?:@\w+|(?:[\d*,/-]+\s+){5})/, ''))
   return {}
 }
 
@@ -157,10 +157,15 @@ export const cmd: Run = ({ raw }, { lines }) => {
   return {}
 }
 
+const evaluates = /\b(?:iex|invoke-expression)\b|\[scriptblock\]::create/i
+const downloads =
+  /\b(?:i[wr][mr]|curl|wget|invoke-(?:webrequest|restmethod)|download(?:string|data)|start-bitstransfer)\b/i
+
 export const powershell: Run = ({ raw }, { lines }) => {
   const at = raw.findIndex((one) => /^-e(?:nc?|ncodedcommand|c)?$/i.test(one))
+  const text = at === -1 ? raw.join(' ') : fromBase64(raw[at + 1] ?? '')
+  if (text !== null && evaluates.test(text) && downloads.test(text)) return { code_from: 'download', opaque: true }
   if (at === -1) return null
-  const text = fromBase64(raw[at + 1] ?? '')
   lines(text ?? undefined)
   return { code_from: 'decoded', opaque: text === null }
 }

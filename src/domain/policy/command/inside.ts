@@ -74,6 +74,20 @@ const find: Run = (call, { words, scope }) => {
   return { targets }
 }
 
+const fd: Run = ({ raw, args }, { words }) => {
+  const at = raw.findIndex((one) => /^(?:-x|-X|--exec|--exec-batch)$/.test(one))
+  if (at === -1) return null
+  const [pattern = '.', ...folders] = args.slice(
+    0,
+    args.length - raw.slice(at + 1).filter((one) => args.includes(one)).length,
+  )
+  const found = (folders.length > 0 ? folders : ['.']).map((one) => `${one}/${pattern === '.' ? '*' : unknown}`)
+  const command = raw.slice(at + 1)
+  const filled = command.some((one) => one.includes('{')) ? command : [...command, '{}']
+  for (const place of found.slice(0, 4)) words(filled.map((one) => one.replaceAll('{}', place)))
+  return {}
+}
+
 const parallel: Run = ({ raw }, { words, lines, given }) => {
   const rest = afterOptions(
     raw,
@@ -94,10 +108,28 @@ const parallel: Run = ({ raw }, { words, lines, given }) => {
   return {}
 }
 
+/** `nc -e` and `socat EXEC:` give a program to whoever is at the other end. */
+const network: Run = ({ program, raw }, { lines }) => {
+  const codes =
+    program === 'socat'
+      ? raw.map((one) => /(?:^|,)(?:exec|system):["']?([^,"']+)/i.exec(one)?.[1])
+      : raw.map((_, at) => (/^(?:-[a-z]*[ec]|--(?:sh-)?exec)$/.test(raw[at - 1] ?? '') ? raw[at] : undefined))
+  const code = codes.find((one) => one !== undefined)
+  if (code === undefined) return null
+  lines(code)
+  return { code_from: 'download', opaque: true }
+}
+
 const table: Record<string, Run> = {
+  nc: network,
+  ncat: network,
+  netcat: network,
+  socat: network,
   xargs,
   find,
   gfind: find,
+  fd,
+  fdfind: fd,
   parallel,
   docker: container,
   podman: container,

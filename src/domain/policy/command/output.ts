@@ -13,6 +13,8 @@ export interface Stream {
   secrets: Target[]
   /** Words that stand for the paths that it lists; empty if it lists none. */
   paths: string[]
+  /** The part of a text that is known, if not all of it is. */
+  part?: string
 }
 
 export const noStream: Stream = { text: null, source: 'output', from: [], secrets: [], paths: [] }
@@ -134,7 +136,8 @@ const unescaped = (text: string): string =>
     (_, hex, unicode, octal, letter) =>
       letter !== undefined
         ? escapes[letter]!
-        : String.fromCharCode(Number.parseInt(hex ?? unicode ?? octal, octal === undefined ? 16 : 8)),
+        : // What ends a word for xargs -0 ends a line here.
+          String.fromCharCode(Number.parseInt(hex ?? unicode ?? octal, octal === undefined ? 16 : 8) || 10),
   )
 
 function printf([format = '', ...values]: readonly string[]): string {
@@ -246,15 +249,15 @@ export function outputOf(
     case 'yes':
       return stream('y\ny\n', 'text')
     case 'ls':
+    case 'get-childitem':
+    case 'gci':
       return stream(null, 'output', args.length === 0 ? ['./*'] : args.map((one) => `${one}/*`))
     case 'find':
     case 'fd':
       return stream(null, 'output', program === 'find' ? found(raw) : [])
-    case 'env':
-    case 'printenv':
-    case 'export':
-    case 'set':
-      return stream(null, 'output')
+    case 'kubectl':
+    case 'oc':
+      return stream(null, 'output', args[0] === 'get' && args[1] ? [`${args[1]}/${unknown}`] : [])
   }
   if (passing.has(program)) {
     const isPlain = program === 'cat' || program === 'tee' || program === 'sponge'

@@ -89,6 +89,7 @@ const joined = (a: Stream | null, b: Stream): Stream =>
         from: [...new Set([...b.from, ...a.from])],
         secrets: [...a.secrets, ...b.secrets],
         paths: [...a.paths, ...b.paths],
+        part: `${a.text ?? a.part ?? ''}${b.text ?? b.part ?? ''}`,
       }
 
 const noOutput: Stream = { ...noStream, text: '', source: 'text' }
@@ -232,9 +233,13 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
   if (node.name === undefined) {
     set(scope)
     const [secret] = substituted.flatMap((one) => one.secrets)
-    for (const name of assignments.keys())
+    const isDownload = substituted.some(({ source }) => source === 'download')
+    for (const name of assignments.keys()) {
       if (secret) reader.all.taintedNames.set(name, secret)
       else reader.all.taintedNames.delete(name)
+      if (isDownload) reader.all.downloaded.add(name)
+      else reader.all.downloaded.delete(name)
+    }
     // `$(< file)` is the text of the file.
     const output = stdin !== null && stdin !== before ? { ...stdin, from: ['cat'] } : noOutput
     noteOutput(reader, targets, output)

@@ -18,6 +18,7 @@ export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, sub
     valueOf(name) {
       const secret = reader.all.taintedNames.get(name)
       if (secret) substituted.push({ ...noStream, secrets: [secret] })
+      if (reader.all.downloaded.has(name)) substituted.push({ ...noStream, source: 'download' })
       return variableOf(scope, name)
     },
     readInside(part) {
@@ -82,6 +83,12 @@ export function openAll(
     }
     if (word.startsWith('/dev/tcp/') || word.startsWith('/dev/udp/')) {
       reader.command(['nc', word.split('/')[3] ?? '?', word.split('/')[4] ?? ''], scope, { ...nothing, stdin: before })
+      // What it reads is from the network too, at once or by `0>&1`.
+      const reads = (other: Redirection) =>
+        other.type === 'Redirect' &&
+        (other.operator.startsWith('<') ||
+          (other.descriptor?.type === 'FileDescriptor' && other.descriptor.value === 0))
+      if (redirects.some(reads)) stdin = { ...noStream, source: 'download' }
       continue
     }
     const path = resolve(word, scope.base)

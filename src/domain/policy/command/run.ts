@@ -56,6 +56,9 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
     return inside.output
   }
   const wrapped = unwrap(program, raw)
+  // Without a command it starts a shell, which reads its input.
+  if (wrapped !== null && wrapped.words === null && wrapped.code.length === 0 && given.stdin !== null)
+    if (wrapped.elsewhere || /^(?:sudo|su|doas|runuser)$/.test(program)) wrapped.words = ['sh']
   if (wrapped !== null && (wrapped.words !== null || wrapped.code.length > 0)) {
     const call = callOf(program, raw)
     const sent = sends(call) ? (given.stdin?.secrets ?? []) : []
@@ -127,6 +130,8 @@ const printed = (text: string): Stream => ({ ...noStream, text: text.includes(un
 /** A program that runs nothing else. */
 function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Stream {
   const { paths, hosts } = effectsOf(call)
+  if (/^(?:remove-item|ri)$/.test(call.program))
+    for (const one of given.stdin?.paths ?? []) paths.push([one, 'delete', true])
   const targets: Target[] = []
   const secrets: Target[] = []
   for (const [word, access, recursive] of paths) {
@@ -171,7 +176,11 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
   if (call.program === 'git' && call.flags.includes('--show-toplevel')) return printed(scope.base.project)
   if (call.program === 'pwd' && scope.base.cwd !== null) return printed(scope.base.cwd)
   if (/^(?:realpath|readlink|greadlink)$/.test(call.program) && call.args.length === 1) return printed(call.args[0]!)
-  const dumps = /^(?:env|printenv|export|set|declare)$/.test(call.program) && call.args.length === 0
+  const [path] = call.program === 'dirname' ? call.args.map((one) => resolve(one, scope.base)) : []
+  if (path) return printed(path.replace(/\/[^/]*$/, '') || '/')
+  const dumps =
+    (/^(?:env|printenv|export|set|declare)$/.test(call.program) && call.args.length === 0) ||
+    call.flags.some((one) => one.startsWith('--export-secret-'))
   if (dumps)
     secrets.push({
       path: 'environment',
@@ -187,7 +196,7 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
 /** Statements for a database, from an option or the input. */
 function statements({ program, args, values }: Call, { stdin }: Given): string {
   if (
-    !/^(?:psql|mysql|mariadb|sqlite3|mongo|mongosh|redis-cli|valkey-cli|clickhouse-client|cqlsh|sqlcmd|duckdb|cockroach|bq|snowsql|snow|influx|neo4j|cypher-shell|turso|litecli|pgcli|mycli|usql|supabase|wrangler)$/.test(
+    !/^(?:sql|psql|mysql|mariadb|sqlite3|mongo|mongosh|redis-cli|valkey-cli|clickhouse-client|cqlsh|sqlcmd|duckdb|cockroach|bq|snowsql|snow|influx|neo4j|cypher-shell|turso|litecli|pgcli|mycli|usql|supabase|wrangler)$/.test(
       program,
     )
   )
@@ -195,5 +204,6 @@ function statements({ program, args, values }: Call, { stdin }: Given): string {
   const given = ['-c', '-e', '--eval', '-q', '-Q', '--query', '--command', '--execute'].flatMap((name) =>
     values[name] === undefined ? [] : [values[name]],
   )
-  return shown([...given, ...args, stdin?.text ?? ''].join('\n').trim())
+  const between = /^(?:redis|valkey)-cli$/.test(program) ? ' ' : ';\n'
+  return shown([...given, ...args, stdin?.text ?? stdin?.part ?? ''].join(between).trim())
 }

@@ -30,7 +30,7 @@ export interface Collected {
   tainted: Map<string, Target>
   /** Variables that were set to a secret. */
   taintedNames: Map<string, Target>
-  /** Files that a command of this line downloaded, by path. */
+  /** Files that a command of this line downloaded, by path, and variables that it set to a download, by name. */
   downloaded: Set<string>
   /** Texts that a command of this line wrote to a file, by path. */
   written: Map<string, string>
@@ -72,7 +72,7 @@ export const inner = (scope: Scope, changes: Partial<Scope> = {}): Scope => ({
 })
 
 const shellVariables: Record<string, string> = {
-  IFS: ' ',
+  IFS: ' \t\n',
   SHELL: '/bin/bash',
   PATH: '/usr/local/bin:/usr/bin:/bin',
   TMPDIR: '/tmp',

@@ -61,5 +61,6 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
     return noStream
   }
   runOpaque(reader, program, isInput ? [] : [file], scope, { ...given, stdin: isInput ? given.stdin : null })
+  if (isInput && given.stdin?.part) reader.line(given.stdin.part, deeper(program, args))
   return noStream
 }

@@ -28,13 +28,10 @@ class Fields {
     this.isThere = true
   }
 
-  addSplit(text: string): void {
-    const [first = '', ...rest] = text.split(/[ \t\n]+/)
-    if (first !== '') this.add(first)
-    for (const one of rest) {
-      this.close()
-      if (one !== '') this.add(one)
-    }
+  addSplit(text: string, separators: string): void {
+    for (const one of text)
+      if (separators.includes(one)) this.close()
+      else this.add(one)
   }
 
   close(): void {
@@ -132,7 +129,7 @@ function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boo
   const expanded = (value: string | null): void => {
     if (value === null) fields.add(unknown)
     else if (isQuoted) fields.add(value)
-    else fields.addSplit(value)
+    else fields.addSplit(value, tools.valueOf('IFS') ?? '')
   }
   const elements =
     part.type === 'SimpleExpansion' && part.text === '$@'

@@ -10,7 +10,7 @@ const sqlKeys =
 const databases =
   /sql|postgres|pg|maria|duckdb|database|\bdb\b|_db|db_|bigquery|snowflake|redshift|clickhouse|supabase|neon|oracle/i
 const clients =
-  /^(?:psql|mysql|mariadb|sqlite3|duckdb|cockroach|sqlcmd|clickhouse-client|cqlsh|bq|snowsql|pgcli|mycli|litecli|usql|turso|supabase|wrangler)$/
+  /^(?:sql|psql|mysql|mariadb|sqlite3|duckdb|cockroach|sqlcmd|clickhouse-client|cqlsh|bq|snowsql|pgcli|mycli|litecli|usql|turso|supabase|wrangler)$/
 const maxLevels = 24
 
 function textsOf({ context }: Action): { texts: string[]; opaque: boolean } {
