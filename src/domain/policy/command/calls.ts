@@ -192,7 +192,7 @@ export const runsSql = ends(
   '\\$(?:execute|query)Raw\\w*',
 )
 
-/** Whether code runs what another machine sends: as it comes, or in a shell for whoever is there. @param opaque whether it runs what it makes */
+/** Whether code runs what another machine sends: as it comes, or in a shell for the other end. @param opaque whether it runs what it makes */
 export const runsDownload = (code: string, opaque: boolean): boolean =>
   (/socket/i.test(code) && /\bdup2\b/.test(code)) ||
   (/\b(?:fetch|get)\(/.test(code) && /\.then\(\s*(?:eval|Function)\s*\)/.test(code)) ||

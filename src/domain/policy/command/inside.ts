@@ -108,7 +108,7 @@ const parallel: Run = ({ raw }, { words, lines, given }) => {
   return {}
 }
 
-/** `nc -e` and `socat EXEC:` give a program to whoever is at the other end. */
+/** `nc -e` and `socat EXEC:` give a program to the other end. */
 const network: Run = ({ program, raw }, { lines }) => {
   const codes =
     program === 'socat'
