@@ -1,7 +1,7 @@
 /** The words that a misspelt word may mean. */
 import { expect, test } from 'bun:test'
 import { editDistance } from '../../../sdk/nearest.ts'
-import { nearestTerms } from '../../../src/drivers/search/near-terms.ts'
+import { nearestTerms } from '../../../src/drivers/search/terms.ts'
 import * as fc from '../../support/property.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'abcxyzé7'), minLength: 1, maxLength: 9 })

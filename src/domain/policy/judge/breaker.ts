@@ -5,7 +5,6 @@
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { Outcome, Review } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
-import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 
 /** A review with outcome `failure`. */
 export interface Failure {
@@ -47,16 +46,6 @@ export function countedFailures(failures: readonly Failure[], scope: string): nu
     JSON.stringify(isOfAgent && by !== undefined ? { by } : event === undefined ? { decision_id } : { event }),
   )
   return new Set(names).size
-}
-
-/** The skeleton of a scope, so that no other spelling bypasses a breaker. Agents are authenticated, and therefore compared exactly. */
-const folded = (scope: string): string => (scope.startsWith('agent:') ? scope : skeleton(scope))
-
-/** The rules that watch a subject with these scopes. */
-export function watching(rules: readonly BreakerRule[], scopes: readonly string[]): BreakerRule[] {
-  if (rules.length === 0) return []
-  const own = new Set(scopes.map(folded))
-  return rules.filter(({ scope }) => own.has(folded(scope)))
 }
 
 /** The first state of a breaker. */

@@ -3,6 +3,7 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import type { Violation } from '../../../../sdk/schema/policy.ts'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { KeyedReader, KeyedWriter, Transaction } from '../../../../sdk/storage/store.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import { queueNotice } from '../../record/approval/notices.ts'
@@ -19,8 +20,17 @@ import {
   failureRate,
   resetAt,
   showBreaker,
-  watching,
 } from './breaker.ts'
+
+/** The skeleton of a scope, so that no other spelling bypasses a breaker. Agents are authenticated, and therefore compared exactly. */
+const folded = (scope: string): string => (scope.startsWith('agent:') ? scope : skeleton(scope))
+
+/** The rules that watch a subject with these scopes. */
+export function watching(rules: readonly BreakerRule[], scopes: readonly string[]): BreakerRule[] {
+  if (rules.length === 0) return []
+  const own = new Set(scopes.map(folded))
+  return rules.filter(({ scope }) => own.has(folded(scope)))
+}
 
 /** A breaker as read, and the version that an update replaces: 0 if none is stored. */
 export interface StoredBreaker {

@@ -24,8 +24,7 @@ import { type Answers, type History, recordedHistory } from '../rules/history.ts
 import { isGuarded } from '../rules/packs.ts'
 import type { PolicySet } from '../rules/set.ts'
 import { enact } from './archive.ts'
-import { watching } from './breaker.ts'
-import { stoppingBreakers, withBreakers } from './breakers.ts'
+import { stoppingBreakers, watching, withBreakers } from './breakers.ts'
 import type { Mode, PolicyCall, Subject } from './call.ts'
 import { pastRules } from './past.ts'
 

@@ -13,7 +13,7 @@ import { openHistory } from '../facts/live-history.ts'
 import type { Answers, History } from '../rules/history.ts'
 import type { PolicySet } from '../rules/set.ts'
 import { enact, policyAsOf } from './archive.ts'
-import { watching } from './breaker.ts'
+import { watching } from './breakers.ts'
 import type { PolicyCall } from './call.ts'
 
 /** The rule set that was in force. @throws CstpError `invalid_params` if the archive has none for that time */

@@ -6,7 +6,6 @@ import type { FieldCondition, Operator } from '../../../../sdk/schema/guardrail.
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import { hasSecret } from '../../../core/secrets.ts'
 import { instructionLike, textsIn, textsOf } from '../../record/decision/bridge.ts'
-import { keysBySkeleton, lookalikeAt, pathOf, valuesAt } from './path.ts'
 
 type Given<N extends ActionFieldName> = v.InferOutput<(typeof actionFields)[N]['schema']>
 
@@ -40,8 +39,8 @@ export function compileField(name: string): Field {
     const wanted = skeleton(name)
     return {
       value: (action) => action[key] ?? undefined,
-      lookalikeOf: (action) =>
-        keysBySkeleton(action.context)
+      lookalikeOf: ({ context }) =>
+        keysBySkeleton(context)
           .get(wanted)
           ?.find((one) => one !== name) ?? null,
     }
@@ -69,11 +68,8 @@ export function fold(action: Action, text: string): string {
     known = new Map()
     folds.set(action, known)
   }
-  let folded = known.get(text)
-  if (folded === undefined) {
-    folded = skeleton(text)
-    known.set(text, folded)
-  }
+  const folded = known.get(text) ?? skeleton(text)
+  known.set(text, folded)
   return folded
 }
 
@@ -243,3 +239,62 @@ export function compileComparison(
 /** The project and the scope that an action names. */
 export const namesOf = (action: Action): string[] =>
   [projectOf(action), action.scope].flatMap((one) => (one === null ? [] : [fold(action, one)]))
+
+// Paths in the context of an action, compiled once and followed in many actions.
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** The keys that may begin at each step of a path, shortest first, each with its skeleton. One key may span several steps, as in `{"a.b": 1}`. */
+type Path = readonly (readonly { key: string; look: string }[])[]
+
+function pathOf(name: string): Path {
+  const steps = name.split('.')
+  return steps.map((_, from) =>
+    steps.slice(from).map((_, more) => {
+      const key = steps.slice(from, from + more + 1).join('.')
+      return { key, look: skeleton(key) }
+    }),
+  )
+}
+
+/** Every value at a path, by own keys only. */
+function* valuesAt(level: unknown, path: Path, from = 0): Generator {
+  if (from === path.length) {
+    yield level
+    return
+  }
+  if (!isPlain(level)) return
+  let end = from
+  for (const { key } of path[from]!) {
+    end++
+    if (Object.hasOwn(level, key)) yield* valuesAt(level[key], path, end)
+  }
+}
+
+/** A key that looks like part of the path but is not; null if there is none. */
+function lookalikeAt(level: unknown, path: Path, from = 0): string | null {
+  if (from === path.length || !isPlain(level)) return null
+  const looks = keysBySkeleton(level)
+  let end = from
+  for (const { key, look } of path[from]!) {
+    end++
+    const fake = looks.get(look)?.find((one) => one !== key)
+    if (fake !== undefined) return fake
+    const below = Object.hasOwn(level, key) ? lookalikeAt(level[key], path, end) : null
+    if (below !== null) return below
+  }
+  return null
+}
+
+/** Keys by their skeleton, cached for each object because many rules read the same context. */
+const skeletons = new WeakMap<object, Map<string, string[]>>()
+
+function keysBySkeleton(level: Record<string, unknown>): Map<string, string[]> {
+  let found = skeletons.get(level)
+  if (!found) {
+    found = Map.groupBy(Object.keys(level), (key) => skeleton(key))
+    skeletons.set(level, found)
+  }
+  return found
+}

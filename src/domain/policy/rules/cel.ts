@@ -5,7 +5,7 @@ import { RE2JS } from 're2js'
 import { actionFields } from '../../../../sdk/schema/action.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import { messageOf } from '../../../core/log.ts'
-import { type Action, EvaluationError, isNullable } from './action.ts'
+import { type Action, assumedStakes, EvaluationError, isNullable } from './action.ts'
 import { argumentVariables } from './arguments.ts'
 import { commandVariables } from './command.ts'
 import { type FactGroup, type Facts, factGroups } from './fact-names.ts'
@@ -79,8 +79,6 @@ function stepsOf(expression: string): number {
   }
   return groups.reduce((sum, one) => sum + one, 0)
 }
-
-const assumedStakes = actionFields.stakes.assumed
 
 /** The library would convert the action to a typed value in each evaluation, a third of its time. This converts it once for all expressions. */
 const toTyped = environment.parse('action')

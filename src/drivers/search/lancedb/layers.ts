@@ -7,11 +7,10 @@ import type { SearchEntry, SearchGeneration } from '../../../../sdk/storage/sear
 import { checkEntries, checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import { messageOf } from '../../../core/log.ts'
 import { isNative, refuse } from './library.ts'
-import { openOverlay } from './overlay.ts'
+import { openOverlay, TermStats } from './overlay.ts'
 import type { Lease, Place } from './place.ts'
 import { decisionsTable, type StoredState } from './state.ts'
 import { type DecisionTable, openTable } from './table.ts'
-import { TermStats } from './term-stats.ts'
 import { writeChanges } from './writer.ts'
 
 export interface IndexOptions {

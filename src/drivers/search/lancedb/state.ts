@@ -3,7 +3,7 @@
  * which it is complete, and the statistics of its terms. Its replacement is the commit of a write; what a crashed writer added later is undone.
  */
 import { creation, type Engine, tableNames } from './library.ts'
-import { TermStats } from './term-stats.ts'
+import { TermStats } from './overlay.ts'
 
 export interface StoredState {
   /** Id of the store that the index belongs to. */

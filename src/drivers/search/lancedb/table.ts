@@ -4,8 +4,8 @@ import type { VectorHit, VectorQuery } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { anyOf, conditions, hasOf } from './filter.ts'
 import type { Engine } from './library.ts'
+import type { Counted } from './overlay.ts'
 import type { StoredState } from './state.ts'
-import type { Counted } from './term-stats.ts'
 
 /** Vectors that LanceDB compares in full for each search: at least this many, and this many times the wanted number. */
 const compared = { min: 200, times: 4 }

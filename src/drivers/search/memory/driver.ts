@@ -1,7 +1,7 @@
 /** The search driver in memory alone: exact, and empty at each start, so that it is filled from the store. */
 import type { Search, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
 import { indexesByGeneration } from '../by-generation.ts'
-import { nearestTerms } from '../near-terms.ts'
+import { nearestTerms } from '../terms.ts'
 import { openMemoryIndex } from './index.ts'
 
 export function openMemorySearch(): Search {

@@ -1,13 +1,7 @@
 /** Decisions in memory: every search is exact, and compares or scores each decision that passes the filter. */
 
-import {
-  type DecisionFields,
-  decisionFields,
-  type Field,
-  type FieldName,
-} from '../../../../sdk/schema/decision-fields.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
-import { compileColumns, type FieldColumns } from '../../../../sdk/storage/filter.ts'
+import { compileColumns } from '../../../../sdk/storage/filter.ts'
 import type {
   KeywordQuery,
   KeywordResult,
@@ -19,9 +13,8 @@ import type {
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides } from '../../../../sdk/storage/vectors.ts'
-import { type CorpusStats, scoringOf } from '../bm25.ts'
-import { openPostings } from './postings.ts'
-import { byDistance, openVectors } from './vectors.ts'
+import { type CorpusStats, scoringOf } from '../terms.ts'
+import { byDistance, openColumns, openPostings, openVectors } from './slots.ts'
 
 interface Decision {
   id: string
@@ -192,22 +185,6 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     },
     words: postings.words,
     containing: postings.size,
-  }
-}
-
-// Fields by slot, each in an array of its own: a filter reads few fields of many decisions, and would wait for memory at each of them.
-
-function openColumns() {
-  const names = Object.keys(decisionFields) as FieldName[]
-  const all = Object.fromEntries(names.map((name) => [name, []])) as unknown as FieldColumns
-  /** One copy of a declared value for all decisions: equal texts are then recognised without being read. */
-  const shared = ({ values }: Field, value: unknown) => values?.find((one) => one === value) ?? value
-  return {
-    all,
-    put(slot: number, fields: DecisionFields): void {
-      for (const name of names) (all[name] as unknown[])[slot] = shared(decisionFields[name], fields[name])
-    },
-    get: (slot: number) => Object.fromEntries(names.map((name) => [name, all[name][slot]])) as DecisionFields,
   }
 }
 

@@ -13,8 +13,8 @@ import {
   reset,
   resetAt,
   showBreaker,
-  watching,
 } from '../../../../src/domain/policy/judge/breaker.ts'
+import { watching } from '../../../../src/domain/policy/judge/breakers.ts'
 import { breakerScopes } from '../../../../src/domain/record/decision/decision.ts'
 
 const rule = { scope: 'global', failure_threshold: 3, window_ms: 1_000, cooldown_ms: 500, self_review: false }

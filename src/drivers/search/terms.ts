@@ -1,4 +1,7 @@
-/** BM25 of the search port (k1 1.2, b 0.75), over the statistics of the whole corpus: the same formula for every place where decisions are stored. */
+/** What every driver computes alike from terms: scores over the statistics of the whole corpus, by BM25 of the search port (k1 1.2, b 0.75), and similar spellings. */
+import { editDistance } from '../../../sdk/nearest.ts'
+import { compareText } from '../../../sdk/storage/fields.ts'
+import type { NearTerm } from '../../../sdk/storage/search.ts'
 
 const k1 = 1.2
 const b = 0.75
@@ -56,4 +59,31 @@ export function scoreOf(scoring: Scoring, question: readonly string[], terms: st
     if (count !== undefined) score += scoring.weights[at]! * scoring.share(count, length)
   })
   return score
+}
+
+// Similar spellings: found and ranked the same for every driver.
+
+/**
+ * @param words terms of the corpus, each with the number of decisions that contain it
+ * @param containing number of decisions that contain a term
+ */
+export function nearestTerms(
+  words: Iterable<readonly [string, number]>,
+  containing: (term: string) => number,
+  { term, max_edits, limit }: { term: string; max_edits: number; limit: number },
+): NearTerm[] {
+  const near: NearTerm[] = []
+  if (term === '') return near
+  const decisions = containing(term)
+  // Most words of a question occur in the corpus, and then no other word is looked at.
+  if (max_edits === 0 || (limit === 1 && decisions > 0))
+    return decisions === 0 ? [] : [{ term, edits: 0, decisions }].slice(0, limit)
+  for (const [word, decisions] of words) {
+    if (decisions === 0 || word[0] !== term[0] || Math.abs(word.length - term.length) > max_edits) continue
+    const edits = editDistance(term, word, max_edits)
+    if (edits <= max_edits) near.push({ term: word, edits, decisions })
+  }
+  return near
+    .sort((a, b) => a.edits - b.edits || b.decisions - a.decisions || compareText(a.term, b.term))
+    .slice(0, limit)
 }
