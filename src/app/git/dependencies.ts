@@ -26,6 +26,8 @@ function inJson(text: string): string[] {
   }
 }
 
+const entries = /"\s*([A-Za-z0-9][\w.-]*)[^"]*"|'\s*([A-Za-z0-9][\w.-]*)[^']*'/g
+
 /** Keys in the sections of a TOML file that name dependencies, and entries of lists with such names. */
 function inToml(text: string): string[] {
   const found: string[] = []
@@ -46,7 +48,8 @@ function inToml(text: string): string[] {
     const isNamed = /^\s*(?:dependencies|requires)\s*=\s*\[/.test(line)
     if (list !== undefined && (isNamed || isSection)) inList = true
     if (inList) {
-      for (const one of (list ?? line).matchAll(/["']\s*([A-Za-z0-9][\w.-]*)/g)) found.push(one[1]!)
+      // A marker has quotes of the other kind: 'tzdata; python_version >= "3.9"'.
+      for (const [, double, single] of (list ?? line).matchAll(entries)) found.push((double ?? single)!)
       if (/\]\s*,?\s*(?:#.*)?$/.test(line)) inList = false
       continue
     }

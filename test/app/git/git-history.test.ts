@@ -98,7 +98,7 @@ describe('decisions of a history', () => {
       })
       const toml = (rest: string) => ({ 'pyproject.toml': `[project]\nname = "x"\ndependencies = [\n${rest}]\n` })
       await repository.commit('more', toml('  "requests>=2",\n'))
-      await repository.commit('Ask over http', toml('  "requests>=2",\n  "HTTPX~=0.27",\n'))
+      await repository.commit('Ask over http', toml(`  "requests>=2",\n  'HTTPX~=0.27; python_version >= "3.9"',\n`))
       expect(await titles(repository)).toEqual(['Add httpx (Ask over http)', 'Remove left', 'Add zod (Validate input)'])
     }))
 })

@@ -48,11 +48,11 @@ const routineTypes = new Set(
 const prefixed = /^([\w./@-]{1,40})(?:\(([^()]{1,60})\))?(!)?: +(.+)$/
 const numbered = /\(#(\d{1,9})\)$/
 const mergedPull = /^Merge pull request #(\d{1,9}) from /
-const otherMerge = /^Merge (?:(?:branch|remote-tracking branch|tag|commit|[0-9a-f]{7})|\S{1,80} (?:in|into)\b)/i
+const otherMerge = /^Merge (?:(?:branch|remote-tracking branch|tag|commit|[0-9a-f]{7})|\S{1,80} (?:in\b|into\b|->))/i
 const breakingFooter = /^BREAKING[ -]CHANGE: /m
 /** A revert says so in its subject: text in a body can be a quotation. */
 const revertTitle =
-  /^(?:revert|undo|reapply|reland|roll ?back|back ?out)(?:s|ed|ing)?\b|^(?:undid|rolled back|backed out)\b/i
+  /^(?:partial(?:ly)? )?(?:revert|undo|reapply|reland|roll ?back|back ?out)(?:s|ed|ing)?\b|^(?:undid|rolled back|backed out)\b/i
 const revertedHash = /^This reverts commit ([0-9a-f]{7,64})\b/m
 
 /** Verbs come first: elsewhere, such words describe how something behaves. */
@@ -69,8 +69,9 @@ const choices: readonly RegExp[] = [
 const routine: readonly RegExp[] = [
   /^(?:wip|fixup!|lock ?file|squash!|amend!|typos?\b|tweaks?\b|nits?\b|bump|release|prepare|version \d|v?\d+\.\d+)/i,
   /^(?:upgrade|update|updates|updated|lock|chore)\b.*\b(?:dep|deps|dependency|dependencies|lock ?file|version|versions|submodules?|snapshots?|digest|changelog|readme|docs|to v?\d)/i,
-  /^(?:fix|fixes|fixed|repair|correct|improve|test|tests|add tests?|add missing|format|re-?format|align|properly|unit tests?|lint|clean|tidy|polish|rename|reorder|sort|simplify|minor|small|misc|various|more|cosmetic|typecheck|restore|resolve)\b/i,
+  /^(?:fix|fixes|fixed|deflake|repair|correct|improve|test|tests|add tests?|add missing|format|re-?format|align|properly|unit tests?|lint|clean|tidy|polish|rename|reorder|sort|simplify|minor|small|misc|various|more|cosmetic|typecheck|restore|resolve)\b/i,
   /\b(?:(?:not|never|is ?n.t|are ?n.t|does ?n.t|do ?n.t|was ?n.t) (?:being |properly |correctly |always )?(?:work|show|[a-z]+ing\b|exposed|called|set|found|applied|updated)|workaround|correctly|broken|resolves?|out of date|wrong)\b/i,
+  /\b(?:in (?:the )?(?:docs|documentation|readme)$|(?:some|most) (?:[\w-]+ ){0,3}tests\b)/i,
   /\b(?:typos?|whitespace|indentation|unused|dead code|obsolete|duplicated?|duplication|leftovers?|stray|redundant|unnecessary|unneeded|comments?|console\.log|debug(?:ging)? (?:code|output|print)|lint(?:er)? (?:errors?|warnings?)|flaky|clean ?ups?|nits?|merge conflicts?|code style|formatting|variable names?|wording)\b/i,
 ]
 

@@ -24,6 +24,7 @@ describe('a commit that decides something', () => {
     ['design', 'build: publish both module formats', 'publish both module formats'],
     ['revert', 'Revert "Use Redis for sessions"', 'Revert "Use Redis for sessions"'],
     ['revert', 'revert: use Redis for sessions', 'use Redis for sessions'],
+    ['revert', 'Partially revert #5644', 'Partially revert #5644'],
     ['choice', 'Merge pull request #12 from ann/sqlite\n\nSwitch to SQLite', 'Switch to SQLite'],
   ])('%s: %s', (kind, message, title) => {
     expect(of(message)).toMatchObject({ kind, title })
@@ -98,6 +99,10 @@ test.each([
   ['A page says so instead of loading for ever'],
   ["Merge branch 'main' into topic"],
   ['Merge next in master'],
+  ['merge master -> gh-344'],
+  ['ci: deflake integration tests'],
+  ['Replace *shop* with Shop in docs'],
+  ['Migrate some selection policy tests over to v2'],
   ['build: lock file maintenance'],
   ['Merge pull request #12 from ann/x\n\nfix typo'],
   ['move html escaping to dedicated section'],
