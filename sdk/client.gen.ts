@@ -1056,6 +1056,7 @@ export interface GetCalibrationResult {
   }
   /** With `cells`: each cell, each row, each column and the total, most decisions first; otherwise empty. */
   cells: CalibrationCell[]
+  /** With `cells` by agent: the last weeks of each, regardless of the window. */ agents?: AgentWeeks[] | undefined
   /** Only with the parameter `as_of`: the time that the answer is for, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
@@ -1683,7 +1684,7 @@ export interface ListAuditParams {
   /** Agent that called. With its own name, an agent needs only the scope read. */ agent?: string | undefined
   /** Method that was called. */ method?: string | undefined
   /** Id of a rule that fired. */ rule?: string | undefined
-  /** Verdict of an evaluation. */ allowed?: boolean | undefined
+  /** Verdict of an evaluation. With false, the scope approve is enough. */ allowed?: boolean | undefined
   /** Methods to leave out. */ without?: string[] | undefined
   /** `next_cursor` of the previous page. */ cursor?: number | undefined
   /** Maximum number of results. Default `50`. */ limit?: number | undefined
@@ -2771,6 +2772,14 @@ export interface ActionParams {
   /** Also applies the rules of this scope. */ scope?: string | null | undefined
   /** Fields for conditions; at most 64 KiB and 8 levels deep. Default `{}`. */
   context?: Record<string, unknown> | undefined
+}
+
+/** The last weeks of an agent: how often its decisions came true, and when one last failed. */
+export interface AgentWeeks {
+  /** The authenticated agent. */ agent: string
+  /** Mean result in each of the last twelve weeks by day of the decision, oldest first; null without a scored one. */
+  weeks: (number | null)[]
+  /** Day of the newest decision of these weeks that failed. */ last_failure: string | null
 }
 
 /** One request for an approval, with its answer. */

@@ -176,6 +176,17 @@ export const CalibrationCell = v.object({
 })
 export type CalibrationCell = v.InferOutput<typeof CalibrationCell>
 
+/** The last weeks of an agent: how often its decisions came true, and when one last failed. */
+export const AgentWeeks = v.object({
+  agent: v.string(),
+  weeks: v.pipe(
+    v.array(v.nullable(fraction)),
+    d('Mean result in each of the last twelve weeks by day of the decision, oldest first; null without a scored one.'),
+  ),
+  last_failure: v.pipe(v.nullable(v.string()), d('Day of the newest decision of these weeks that failed.')),
+})
+export type AgentWeeks = v.InferOutput<typeof AgentWeeks>
+
 /** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export const CalibrationReport = v.object({
   total_decisions: v.pipe(v.number(), d('Decisions that match the filters.')),
@@ -246,6 +257,10 @@ export const CalibrationReport = v.object({
   cells: v.pipe(
     v.array(CalibrationCell),
     d('With `cells`: each cell, each row, each column and the total, most decisions first; otherwise empty.'),
+  ),
+  agents: v.pipe(
+    v.optional(v.array(AgentWeeks)),
+    d('With `cells` by agent: the last weeks of each, regardless of the window.'),
   ),
 })
 export type CalibrationReport = v.InferOutput<typeof CalibrationReport>

@@ -32,6 +32,9 @@ export const mayRead = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.h
 /** Whether the caller may read calls of others and the answers to them, such as the audit trail. */
 export const seesAll = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.has('admin') || scopes.has('audit')
 
+/** Whether the caller reads what stopped others: who answers for agents must know. */
+export const seesStops = (caller: Pick<Caller, 'scopes'>): boolean => seesAll(caller) || caller.scopes.has('approve')
+
 /** Who an issuer of tokens says a caller is. A name or an address may pass to somebody else; issuer and subject never do. */
 export interface Identity {
   issuer: string

@@ -25,14 +25,14 @@ export interface View {
   edits: boolean
   /** Whether it may try a draft of rules, which auditors may too, and whether it may put one in shadow mode. */
   drafts: 'try' | 'shadow' | null
-  /** The part of the audit trail that it may read, as a filter: all of it, or its own calls. */
-  trail: { agent?: string }
+  /** The part of the audit trail that it may read, as a filter: all of it, what was stopped, or its own calls. */
+  trail: { agent?: string; allowed?: false }
 }
 
 export function viewOf(place: Place, session: Session, id: string): View {
   const may = (scope: string) => session.scopes.includes(scope)
   const seesAll = may('admin') || may('audit')
-  const trail = seesAll ? {} : { agent: session.agent }
+  const trail = seesAll ? {} : may('approve') ? ({ allowed: false } as const) : { agent: session.agent }
   const drafts = may('admin') || may('curate') ? 'shadow' : seesAll ? 'try' : null
   return { place, session, id, may, seesAll, edits: may('write') || may('curate'), drafts, trail }
 }

@@ -4,7 +4,7 @@ import { Briefing } from '../../sdk/schema/briefing.ts'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { seesAll } from '../core/caller.ts'
+import { seesStops } from '../core/caller.ts'
 import { dayMs } from '../core/time.ts'
 import { briefingOf } from '../domain/learn/memory/briefing.ts'
 import { given } from '../domain/record/decision/lookup.ts'
@@ -27,7 +27,7 @@ export const getBriefing = defineMethod({
     const now_ms = now()
     const since_ms = (since === undefined ? null : boundMs(since, false)) ?? now_ms - dayMs
     const { breakers } = await policy.current()
-    const only = seesAll(caller) ? {} : { only: caller.agent }
+    const only = seesStops(caller) ? {} : { only: caller.agent }
     return briefingOf({ store, breakers, now_ms, yieldToEventLoop, ...only }, given(rest), since_ms)
   },
 })

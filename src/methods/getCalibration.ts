@@ -11,6 +11,7 @@ import { dayMs } from '../core/time.ts'
 import { cellKinds, cellsOf, trendDays } from '../domain/learn/calibration/cells.ts'
 import { report } from '../domain/learn/calibration/report.ts'
 import { verdictSums } from '../domain/learn/calibration/stored-verdict.ts'
+import { agentWeeks } from '../domain/learn/calibration/weeks.ts'
 import { given } from '../domain/record/decision/lookup.ts'
 import { openPast } from '../domain/record/history/past.ts'
 
@@ -64,12 +65,14 @@ export const getCalibration = defineMethod({
       outcomeGroups(store.decisions, filter),
       verdictSums(store, filter, now()),
     ])
-    const from_ms = now() - trendDays * dayMs
+    // A whole UTC day: a store answers the same question again from memory.
+    const from_ms = Math.floor(now() / dayMs - trendDays) * dayMs
     const ever = { ...filter, created_from_ms: undefined }
     const scoresOf = (bounds: DecisionFilter) => scoreSums(store.decisions, given({ ...ever, ...bounds }))
     const shown =
       cells &&
       cellsOf(cells, sums, await scoresOf({ created_from_ms: from_ms }), await scoresOf({ created_to_ms: from_ms - 1 }))
-    return { ...report(outcomes, sums, shown), ...(past && { as_of: past.block() }) }
+    const agents = cells?.startsWith('agent_') && (await agentWeeks(store.decisions, given(ever), now()))
+    return { ...report(outcomes, sums, shown), ...(agents && { agents }), ...(past && { as_of: past.block() }) }
   },
 })

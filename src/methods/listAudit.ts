@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
+import { seesStops } from '../core/caller.ts'
 import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
@@ -16,7 +17,7 @@ export const listAudit = defineMethod({
     ),
     method: v.optional(v.pipe(nonEmptyText(256), d('Method that was called.'))),
     rule: v.optional(v.pipe(nonEmptyText(256), d('Id of a rule that fired.'))),
-    allowed: v.optional(v.pipe(v.boolean(), d('Verdict of an evaluation.'))),
+    allowed: v.optional(v.pipe(v.boolean(), d('Verdict of an evaluation. With false, the scope approve is enough.'))),
     without: v.optional(
       v.pipe(v.array(nonEmptyText(256)), v.maxLength(20, 'at most 20 entries'), d('Methods to leave out.')),
     ),
@@ -47,9 +48,12 @@ export const listAudit = defineMethod({
     shortened,
   }),
   scope: 'admin',
-  // Readers see what was said of their own calls.
-  also: ({ agent, scopes }, params) =>
-    scopes.has('read') && params !== null && typeof params === 'object' && 'agent' in params && params.agent === agent,
+  // Readers see what was said of their own calls, and who approves sees what stopped others.
+  also: (caller, params) => {
+    if (!caller.scopes.has('read') || params === null || typeof params !== 'object') return false
+    const isOwn = 'agent' in params && params.agent === caller.agent
+    return isOwn || ('allowed' in params && params.allowed === false && seesStops(caller))
+  },
   page: { list: 'entries', after: ({ seq: next_cursor }: { seq: number }) => ({ next_cursor }) },
   effect: 'read',
   async handle({ store }, { since, limit, ...rest }) {

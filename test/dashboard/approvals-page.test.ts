@@ -71,7 +71,7 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
     expect(
       violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id),
     ).toEqual([])
-    await page.getByLabel('Reason to approve').fill('checked with finance')
+    await page.getByLabel('Reason, which').fill('checked with finance')
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByRole('status').filter({ hasText: 'This request is approved.' }).waitFor()
     expect(await check(`Pay 5000 ${hostile}`)).toMatchObject({ allowed: true })
@@ -81,7 +81,7 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
   test('a denial with its reason reaches the agent', async () => {
     const { approval } = await check('Pay 9000')
     await page.goto(approval!.url)
-    await page.getByLabel('Reason to deny').fill('too much')
+    await page.getByLabel('Reason, which').fill('too much')
     await page.getByRole('button', { name: 'Deny' }).click()
     await page.getByRole('status').filter({ hasText: 'This request is denied.' }).waitFor()
     expect((await check('Pay 9000')).violations[0]!.message).toContain('was denied by root: too much')
@@ -99,7 +99,7 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
     const [soonest] = before.sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
     await visit(page, server.url, `/approvals/${soonest!.id}`)
     await page.keyboard.press('d')
-    expect(await page.getByLabel('Reason to deny').evaluate((field) => field === document.activeElement)).toBe(true)
+    expect(await page.getByLabel('Reason, which').evaluate((field) => field === document.activeElement)).toBe(true)
     await page.locator('h1').focus()
     for (let keys = 0; keys < 12; keys++) {
       const path = new URL(page.url()).pathname

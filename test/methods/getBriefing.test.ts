@@ -37,13 +37,14 @@ forEachBackend((open) => {
     for (let times = 0; times < 3; times++) await check('alice')
     await check('bob')
     await check('bob', true)
-    const stops = async (as: 'root' | 'bob') =>
+    const stops = async (as: 'root' | 'bob' | 'lead') =>
       (await program.call('getBriefing', {}, as)).stops.map(({ agent, rule, count }) => [agent, rule, count])
     expect(await stops('root')).toEqual([
       ['bob', 'never', 1],
       ['alice', 'never', 3],
     ])
-    // An agent reads of its own stops only.
+    // Who answers for agents reads what stopped them; an agent reads of its own stops only.
+    expect(await stops('lead')).toEqual(await stops('root'))
     expect(await stops('bob')).toEqual([['bob', 'never', 1]])
     const fired = await program.call('listGuardrails', { fired_since: '2026-01-01' }, 'root')
     expect([fired.guardrails[0]!.fired, fired.fired_from]).toEqual([4, '2026-01-01T00:00:00.000Z'])

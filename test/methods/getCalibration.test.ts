@@ -54,6 +54,16 @@ forEachBackend((open) => {
     }
     const recent = await program.call('getCalibration', { cells: 'agent_stakes', window: '30d' })
     expect(recent.cells[0]).toMatchObject({ agent: null, stakes: null, scored: 14, accuracy: 1 })
+    // The weeks of each agent are the last twelve, whatever the window.
+    await decided(program, 80, { recorded_by: 'dave', confidence: 0.9 }, 'failure')
+    const { agents } = await program.call('getCalibration', { cells: 'agent_stakes', window: '30d' })
+    const none = Array.from({ length: 10 }, () => null)
+    const day = new Date(program.clock.now - 80 * 86_400_000).toISOString().slice(0, 10)
+    expect(agents).toEqual([
+      { agent: 'carol', weeks: [...none, 1, null], last_failure: null },
+      { agent: 'dave', weeks: [0, ...none.slice(1), 1, null], last_failure: day },
+    ])
+    expect(await program.call('getCalibration', { cells: 'category_stakes' })).not.toHaveProperty('agents')
   })
 
   test('windows go by the day of recording', async () => {

@@ -22,6 +22,20 @@ forEachBackend((open) => {
     expect([...seen].sort((a, b) => b - a)).toEqual(seen)
   })
 
+  test('who approves reads what stopped others, and nothing else of them', async () => {
+    const program = await open()
+    await program.rules('- { id: critical, message: m, condition_stakes: critical }')
+    for (const stakes of ['low', 'critical'])
+      await program.call('checkGuardrails', { action: { description: 'Deploy', stakes } })
+    const list = (given: object, as: 'lead' | 'approver' | 'curator') => program.call('listAudit', given, as)
+    for (const as of ['lead', 'approver'] as const) {
+      expect((await list({ allowed: false }, as)).entries.map(({ rules }) => rules)).toEqual([['critical']])
+      for (const given of [{}, { allowed: true }, { agent: 'alice' }])
+        expect(await program.refused('listAudit', given, as)).toMatchObject({ error: 'forbidden' })
+    }
+    expect(await program.refused('listAudit', { allowed: false }, 'curator')).toMatchObject({ error: 'forbidden' })
+  })
+
   test('each filter alone, and all at once', async () => {
     const program = await open()
     const { call, clock } = program

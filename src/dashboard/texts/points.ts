@@ -19,17 +19,14 @@ export function inPoints({ low, high }: Gap): string {
   return `between ${points(low)} points overconfident and ${points(high)} underconfident`
 }
 
+/** The figures of one period, in a table whose heads say what they are without `came`. */
 type Side = { scored: number; mean_confidence: number; accuracy: number } | null
-const sideText = (of: Side, came = ' came true'): string =>
+export const sideText = (of: Side, came = ' came true'): string =>
   of === null ? 'none' : `${percent(of.accuracy)} of ${whole(of.scored)}${came} (said ${percent(of.mean_confidence)})`
 
 /** The last 30 days against the time before, always both, each with its number. */
 export const bothPeriods = ({ recent, before }: { recent: Side; before: Side }): string =>
   `in the last 30 days ${sideText(recent)}, before ${sideText(before)}`
-
-/** The same in a table whose heads say what the figures are. */
-export const shortPeriods = ({ recent, before }: { recent: Side; before: Side }): string =>
-  `${sideText(recent, '')}, before ${sideText(before, '')}`
 
 /** Which decisions: `of migrator at critical stakes`; empty for all. */
 export const partWords = (part: { agent?: string | null; category?: string | null; stakes?: string | null }): string =>

@@ -102,6 +102,7 @@ export const trail = {
   blocked: 'deny',
   nothing: 'Nothing but logins is in the trail yet.',
   ownOnly: (agent: string) => `Calls of ${agent}. Those of others need the scope admin or audit.`,
+  stopsOnly: 'What was stopped, of every agent. All calls need the scope admin or audit.',
   noMatch: 'No entry matches.',
   details: 'Details',
   withLogins: 'Show logins too',

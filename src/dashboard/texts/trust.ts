@@ -42,6 +42,7 @@ export const trust = {
       'Verdict',
       'High stakes: came true, last 30 days',
       'Critical stakes: came true, last 30 days',
+      'Last 12 weeks',
       'What to do',
     ],
     alone: 'alone',
@@ -50,7 +51,13 @@ export const trust = {
     notEnough: (stakes: string) => `not enough known at ${stakes}`,
     none: 'none reviewed',
     ask: (from: string) => `Ask a person at ${from}${from === 'high' ? ' and above' : ''}`,
-    failures: 'Its failures',
+    before: 'before',
+    weeks: (weeks: readonly (number | null)[]) =>
+      `Came true, week by week: ${weeks.map((rate) => (rate === null ? 'none' : percent(rate))).join(', ')}`,
+    lastFailure: ', last',
+    inForce: 'in force:',
+    inShadow: 'in shadow:',
+    failures: 'its failures',
     review: 'Review some',
     /** A rule that asks a person before the agent acts, at these stakes and above. */
     rule: (agent: string, from: 'high' | 'critical') => `guardrails:

@@ -4,7 +4,7 @@ import type { GetApprovalResult, Stakes } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { percent, time } from '../../figures.ts'
-import { Act, Form, LinesField, useResult } from '../../form.tsx'
+import { Act, LinesField, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { Precedents } from '../../precedents.tsx'
 import { addressOf, go, To, ToDecision, ToList, useView } from '../../route.tsx'
@@ -65,8 +65,8 @@ export function Approval() {
                   [t.pr, one.action.pr ?? null],
                   [t.scope, one.action.scope],
                   [t.tags, one.action.tags.join(', ')],
-                  [t.context, prose(JSON.stringify(one.action.context, null, 2))],
-                  [t.changed, one.changes?.length ? prose(JSON.stringify(one.changes, null, 2)) : null],
+                  [t.context, Object.keys(one.action.context).length > 0 && prose(yamlOf(one.action.context))],
+                  [t.changed, one.changes?.length ? prose(yamlOf(one.changes)) : null],
                   [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
                   [t.session, one.session],
                   [t.requested, time(one.requested_at)],
@@ -138,11 +138,11 @@ function Answer({ of }: { of: GetApprovalResult }) {
   const isOpen = of.state === 'pending' && agent !== of.requester && may('approve')
   /** A denial always has a reason, a grant at critical stakes too. */
   const needsReason = (decision: Decided): boolean => decision === 'deny' || of.action.stakes === 'critical'
-  const fieldOf = (decision: Decided) =>
-    box.current?.querySelector<HTMLTextAreaElement>(`[aria-label=${decision}] textarea`)
+  const field = () => box.current?.querySelector('textarea')
   /** @param goOn whether the next request is shown afterwards, as for an answer by key */
-  const decide = (decision: Decided, reason: string, goOn = false) => {
-    if (needsReason(decision) && reason === '') return fieldOf(decision)?.focus()
+  const decide = (decision: Decided, goOn = false) => {
+    const reason = field()?.value.trim() ?? ''
+    if (needsReason(decision) && reason === '') return field()?.focus()
     run(async () => {
       const { state } = await service.decideApproval({ id: of.id, decision, ...(reason && { reason }) })
       show(goOn ? t.settledOne(of.action.description, state) : t.isSettled(state))
@@ -163,10 +163,9 @@ function Answer({ of }: { of: GetApprovalResult }) {
     const press = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLElement && event.target.closest('input, textarea, select, dialog')
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return
-      const reason = (decision: Decided) => fieldOf(decision)?.value.trim() ?? ''
       if (event.key === 'j') void next()
-      else if (event.key === 'a' && isOpen) decide('approve', reason('approve'), true)
-      else if (event.key === 'd' && isOpen) decide('deny', reason('deny'), true)
+      else if (event.key === 'a' && isOpen) decide('approve', true)
+      else if (event.key === 'd' && isOpen) decide('deny', true)
       else return
       event.preventDefault()
     }
@@ -199,21 +198,20 @@ function Answer({ of }: { of: GetApprovalResult }) {
               <a href={loginFor(issuer, of.authentication)}>{t.freshLogin}</a>
             </p>
           )}
-          {(['approve', 'deny'] as const).map((decision) => (
-            <Form key={decision} submit={(read) => decide(decision, read('reason').trim())} aria-label={decision}>
-              <LinesField
-                label={decision === 'approve' ? t.whyApprove : t.whyDeny}
-                name="reason"
-                required={needsReason(decision)}
-              />
-              <Act busy={busy} main={decision === 'approve'}>
-                {decision === 'approve' ? t.grant : t.deny}
-              </Act>
-            </Form>
-          ))}
+          <LinesField label={t.why} name="reason" />
         </div>
       )}
-      <p>
+      <p class="actions">
+        {isOpen && (
+          <>
+            <Act busy={busy} main onClick={() => decide('approve')}>
+              {t.grant}
+            </Act>
+            <Act busy={busy} onClick={() => decide('deny')}>
+              {t.deny}
+            </Act>
+          </>
+        )}
         <button type="button" onClick={() => void next()}>
           {t.next}
         </button>
@@ -225,8 +223,7 @@ function Answer({ of }: { of: GetApprovalResult }) {
 
 /** The agent's earlier activity: its calls if the reader may see the trail, else its decisions. */
 function Before({ agent }: { agent: string }) {
-  const { trail } = useView()
-  const admin = trail.agent === undefined
+  const admin = useView().seesAll
   const loaded = useCall(`before ${agent}`, async (signal) => {
     if (admin) {
       const { entries } = await service.listAudit({ agent, limit: before }, { signal })

@@ -66,12 +66,21 @@ export function Events() {
               heads={t.heads}
               rows={events.map(({ seq, event_type, evidence_class, ts, source, payload }) => [
                 <>
-                  {seq} <code>{event_type}</code>
+                  {seq}{' '}
+                  <span class="figure-pair">
+                    <code>{event_type}</code>
+                  </span>
                 </>,
                 <Badge of={evidence_class} />,
                 <When at={ts} />,
                 source,
-                <code class="payload">{JSON.stringify(payload)}</code>,
+                <div class="quiet facts">
+                  {Object.entries(payload).map(([name, value]) => (
+                    <span key={name}>
+                      {name} <bdi>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
+                    </span>
+                  ))}
+                </div>,
                 <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
                   {t.prove}
                 </To>,

@@ -90,17 +90,23 @@ export function Trail() {
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit({ ...query, limit: 25 }, { signal }))
   return (
-    <Panel title={t.caption} lead={trail.agent !== undefined && t.ownOnly(trail.agent)}>
+    <Panel
+      title={t.caption}
+      lead={trail.agent !== undefined ? t.ownOnly(trail.agent) : trail.allowed === false && t.stopsOnly}
+    >
       <FilterBar
         fields={trailFilters}
         choice={{
           name: 'allowed',
           label: t.verdict,
-          options: [
-            ['', 'any'],
-            ['no', t.blocked],
-            ['yes', texts.verdicts.allowed!],
-          ],
+          options:
+            trail.allowed === false
+              ? [['', t.blocked]]
+              : [
+                  ['', 'any'],
+                  ['no', t.blocked],
+                  ['yes', texts.verdicts.allowed!],
+                ],
         }}
         cursor="before"
       />

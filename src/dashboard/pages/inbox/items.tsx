@@ -169,8 +169,9 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
               <p class="quiet">
                 {[date, type === 'calibration_drift' || type === 'open_breaker' ? null : category]
                   .filter(Boolean)
-                  .map((one) => `${one}. `)}
-                {sentence(reason)} {isReview(action) ? '' : sentence(suggestion)}{' '}
+                  .map((one) => `${one} · `)}
+                {/* What the buttons beside it do needs no words. */}
+                {sentence(reason)} {isReview(action) || type === 'contradiction' ? '' : sentence(suggestion)}{' '}
                 {type === 'open_breaker' &&
                   stops
                     .filter(({ rule }) => rule === breakerPrefix + detail.scope)

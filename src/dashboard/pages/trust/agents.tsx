@@ -1,11 +1,14 @@
 /** One line for each agent: whether it may decide alone, by stakes, with a plot of what it said and what came true, and the rule that asks a person. */
 
+import type { GetCalibrationResult, GetPolicyResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
+import { useCall } from '../../call.tsx'
 import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
-import { shortPeriods } from '../../texts/points.ts'
+import { service } from '../../service.ts'
+import { sideText } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
-import { Panel, Table } from '../../ui.tsx'
+import { Panel, Table, When } from '../../ui.tsx'
 import type { Cell } from '../../verdict.ts'
 
 const t = texts.trust.agents
@@ -55,7 +58,40 @@ function Dots({ cell }: { cell: Cell }) {
   )
 }
 
-export function Agents({ cells }: { cells: readonly Cell[] }) {
+const [lineWidth, lineHeight] = [84, 18]
+
+/** The success rate of each week as a line, broken where a week has none. */
+function Line({ weeks }: { weeks: readonly (number | null)[] }) {
+  const points = weeks.map((rate, at): [number, number] | null =>
+    rate === null ? null : [3 + (at * (lineWidth - 6)) / (weeks.length - 1), lineHeight - 3 - rate * (lineHeight - 6)],
+  )
+  const path = points.map((one, at) => one && `${points[at - 1] ? 'L' : 'M'}${one}`).filter(Boolean)
+  const last = points.at(-1)
+  return (
+    <svg class="dots weeks" viewBox={`0 0 ${lineWidth} ${lineHeight}`} role="img" aria-label={t.weeks(weeks)}>
+      <title>{t.weeks(weeks)}</title>
+      <path class="line recent" d={path.join('')} />
+      {last && <circle class="dot" cx={last[0]} cy={last[1]} r={2.5} />}
+    </svg>
+  )
+}
+
+/** The rules that name an agent. */
+const rulesOf = (policy: GetPolicyResult | null, agent: string) =>
+  (policy?.guardrails ?? []).filter(
+    ({ conditions }) =>
+      Array.isArray(conditions) &&
+      conditions.some(({ field, value }) => field === 'agent_id' && [value].flat().includes(agent)),
+  )
+
+export function Agents({
+  cells,
+  weeks,
+}: {
+  cells: readonly Cell[]
+  weeks: NonNullable<GetCalibrationResult['agents']>
+}) {
+  const policy = useCall('policy', (signal) => service.getPolicy({}, { signal })).data
   const { place, drafts } = useView()
   const asked = place.query.get('alone') ?? '70'
   const threshold = Number(asked) / 100
@@ -74,6 +110,7 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
   const order: Finding[] = ['not', 'unknown', 'alone']
   const rank = ({ findings }: (typeof rows)[number]) =>
     2 * order.indexOf(findings.high) + order.indexOf(findings.critical)
+  const harm = ({ all }: (typeof rows)[number]) => all?.harm ?? 0
   return (
     <Panel title={t.title} lead={t.lead}>
       <div class="bar">
@@ -83,10 +120,12 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
         caption={t.title}
         heads={t.heads}
         rows={rows
-          .sort((a, b) => rank(a) - rank(b))
+          .sort((a, b) => rank(a) - rank(b) || harm(b) - harm(a))
           .map(({ agent, findings, all }) => {
             const [words, tone] = wordsOf(findings)
             const from = askFrom(findings)
+            const lately = weeks.find((one) => one.agent === agent)
+            const rules = rulesOf(policy, agent)
             return [
               <To path="/calibration" query={{ agent }}>
                 <Agent of={agent} />
@@ -96,14 +135,41 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
                 const cell = of(agent, stakes)
                 return cell ? (
                   <>
-                    <span class="quiet">{shortPeriods(cell)}</span>
                     <Dots cell={cell} />
+                    <div class="quiet">
+                      {sideText(cell.recent, '')}
+                      <br />
+                      {t.before} {sideText(cell.before, '')}
+                    </div>
                   </>
                 ) : (
                   <span class="quiet">{t.none}</span>
                 )
               }),
               <>
+                {lately && <Line weeks={lately.weeks} />}
+                {all && (
+                  <div class="quiet">
+                    <To path="/decisions" query={{ agent, outcome: 'failure' }}>
+                      {t.failures}
+                    </To>
+                    {lately?.last_failure && (
+                      <>
+                        {t.lastFailure} <When at={lately.last_failure} />
+                      </>
+                    )}
+                  </div>
+                )}
+              </>,
+              <>
+                {rules.map(({ id, mode }) => (
+                  <p key={String(id)} class="quiet">
+                    {mode === 'shadow' ? t.inShadow : t.inForce}{' '}
+                    <To path="/policy" query={{ rule: String(id) }}>
+                      {String(id)}
+                    </To>
+                  </p>
+                ))}
                 {from && drafts && (
                   <p>
                     <To path="/policy" query={{ draft: t.rule(agent, from) }}>
@@ -117,11 +183,6 @@ export function Agents({ cells }: { cells: readonly Cell[] }) {
                       {t.review}
                     </To>
                   </p>
-                )}
-                {all && (
-                  <To path="/decisions" query={{ agent, outcome: 'failure' }}>
-                    {t.failures}
-                  </To>
                 )}
               </>,
             ]

@@ -116,7 +116,9 @@ export function Trust() {
           return (
             <>
               <p class="lead">{verdictSentence(standing)}</p>
-              {row === 'agent' && column === 'stakes' && cells.length > 0 && <Agents cells={standing.cells} />}
+              {row === 'agent' && column === 'stakes' && cells.length > 0 && (
+                <Agents cells={standing.cells} weeks={standing.agents ?? []} />
+              )}
               {cells.length === 0 ? (
                 <Empty>{t.empty}</Empty>
               ) : (
