@@ -19,10 +19,11 @@ export function inPoints({ low, high }: Gap): string {
   return `between ${points(low)} points overconfident and ${points(high)} underconfident`
 }
 
-/** The figures of one period, in a table whose heads say what they are without `came`. */
-type Side = { scored: number; mean_confidence: number; accuracy: number } | null
-export const sideText = (of: Side, came = ' came true'): string =>
-  of === null ? 'none' : `${percent(of.accuracy)} of ${whole(of.scored)}${came} (said ${percent(of.mean_confidence)})`
+export type Side = { scored: number; mean_confidence: number; accuracy: number } | null
+const sideText = (of: Side): string =>
+  of === null
+    ? 'none'
+    : `${percent(of.accuracy)} of ${whole(of.scored)} came true (said ${percent(of.mean_confidence)})`
 
 /** The last 30 days against the time before, always both, each with its number. */
 export const bothPeriods = ({ recent, before }: { recent: Side; before: Side }): string =>

@@ -1,7 +1,7 @@
 /** The texts of the page Trust. */
 import type { GetCalibrationResult } from '../../../sdk/client.ts'
 import { counted, percent, whole } from '../figures.ts'
-import { type Gap, inPoints, partWords, signedPoints } from './points.ts'
+import { type Gap, inPoints, partWords, type Side, signedPoints } from './points.ts'
 
 type Cell = GetCalibrationResult['cells'][number]
 
@@ -39,7 +39,6 @@ export const trust = {
     ] as [string, string][],
     heads: [
       'Agent',
-      'Verdict',
       'High stakes: came true, last 30 days',
       'Critical stakes: came true, last 30 days',
       'Last 12 weeks',
@@ -52,6 +51,10 @@ export const trust = {
     none: 'none reviewed',
     ask: (from: string) => `Ask a person at ${from}${from === 'high' ? ' and above' : ''}`,
     before: 'before',
+    side: (of: Side) =>
+      of === null
+        ? 'none'
+        : `${percent(of.accuracy)} of ${whole(of.scored)} (said ${(100 * of.mean_confidence).toFixed(0)})`,
     weeks: (weeks: readonly (number | null)[]) =>
       `Came true, week by week: ${weeks.map((rate) => (rate === null ? 'none' : percent(rate))).join(', ')}`,
     lastFailure: ', last',

@@ -74,13 +74,11 @@ export function Events() {
                 <Badge of={evidence_class} />,
                 <When at={ts} />,
                 source,
-                <div class="quiet facts">
-                  {Object.entries(payload).map(([name, value]) => (
-                    <span key={name}>
-                      {name} <bdi>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
-                    </span>
-                  ))}
-                </div>,
+                <span class="quiet">
+                  {Object.entries(payload)
+                    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+                    .join(' · ')}
+                </span>,
                 <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
                   {t.prove}
                 </To>,

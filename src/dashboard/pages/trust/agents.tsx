@@ -6,7 +6,6 @@ import { useCall } from '../../call.tsx'
 import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { sideText } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
 import { Panel, Table, When } from '../../ui.tsx'
 import type { Cell } from '../../verdict.ts'
@@ -127,19 +126,22 @@ export function Agents({
             const lately = weeks.find((one) => one.agent === agent)
             const rules = rulesOf(policy, agent)
             return [
-              <To path="/calibration" query={{ agent }}>
-                <Agent of={agent} />
-              </To>,
-              <span class={`badge ${tone}`}>{words}</span>,
+              <>
+                <To path="/calibration" query={{ agent }}>
+                  <Agent of={agent} />
+                </To>
+                <div>
+                  <span class={`badge ${tone}`}>{words}</span>
+                </div>
+              </>,
               ...weighty.map((stakes) => {
                 const cell = of(agent, stakes)
                 return cell ? (
                   <>
                     <Dots cell={cell} />
+                    <div class="quiet">{t.side(cell.recent)}</div>
                     <div class="quiet">
-                      {sideText(cell.recent, '')}
-                      <br />
-                      {t.before} {sideText(cell.before, '')}
+                      {t.before} {t.side(cell.before)}
                     </div>
                   </>
                 ) : (
