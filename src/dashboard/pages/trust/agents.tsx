@@ -2,10 +2,8 @@
 
 import type { GetCalibrationResult, GetPolicyResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
-import { useCall } from '../../call.tsx'
 import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
-import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Panel, Table, When } from '../../ui.tsx'
 import type { Cell } from '../../verdict.ts'
@@ -67,17 +65,20 @@ function Line({ weeks }: { weeks: readonly (number | null)[] }) {
   const path = points.map((one, at) => one && `${points[at - 1] ? 'L' : 'M'}${one}`).filter(Boolean)
   const last = points.at(-1)
   return (
-    <svg class="dots weeks" viewBox={`0 0 ${lineWidth} ${lineHeight}`} role="img" aria-label={t.weeks(weeks)}>
-      <title>{t.weeks(weeks)}</title>
-      <path class="line recent" d={path.join('')} />
-      {last && <circle class="dot" cx={last[0]} cy={last[1]} r={2.5} />}
-    </svg>
+    <>
+      <svg class="dots weeks" viewBox={`0 0 ${lineWidth} ${lineHeight}`} aria-hidden="true">
+        <title>{t.weeks(weeks)}</title>
+        <path class="line recent" d={path.join('')} />
+        {last && <circle class="dot" cx={last[0]} cy={last[1]} r={2.5} />}
+      </svg>
+      <span class="unseen">{t.weeks(weeks)}</span>
+    </>
   )
 }
 
 /** The rules that name an agent. */
-const rulesOf = (policy: GetPolicyResult | null, agent: string) =>
-  (policy?.guardrails ?? []).filter(
+const rulesOf = (rules: GetPolicyResult['guardrails'], agent: string) =>
+  rules.filter(
     ({ conditions }) =>
       Array.isArray(conditions) &&
       conditions.some(({ field, value }) => field === 'agent_id' && [value].flat().includes(agent)),
@@ -85,12 +86,14 @@ const rulesOf = (policy: GetPolicyResult | null, agent: string) =>
 
 export function Agents({
   cells,
+  rules,
   weeks,
 }: {
   cells: readonly Cell[]
+  /** Those in force. */
+  rules: GetPolicyResult['guardrails']
   weeks: NonNullable<GetCalibrationResult['agents']>
 }) {
-  const policy = useCall('policy', (signal) => service.getPolicy({}, { signal })).data
   const { place, drafts } = useView()
   const asked = place.query.get('alone') ?? '70'
   const threshold = Number(asked) / 100
@@ -124,7 +127,6 @@ export function Agents({
             const [words, tone] = wordsOf(findings)
             const from = askFrom(findings)
             const lately = weeks.find((one) => one.agent === agent)
-            const rules = rulesOf(policy, agent)
             return [
               <>
                 <To path="/calibration" query={{ agent }}>
@@ -164,7 +166,7 @@ export function Agents({
                 )}
               </>,
               <>
-                {rules.map(({ id, mode }) => (
+                {rulesOf(rules, agent).map(({ id, mode }) => (
                   <p key={String(id)} class="quiet">
                     {mode === 'shadow' ? t.inShadow : t.inForce}{' '}
                     <To path="/policy" query={{ rule: String(id) }}>

@@ -6,6 +6,7 @@ import { Csv } from '../../csv.tsx'
 import { percent, startOf, whole } from '../../figures.ts'
 import { PlaceChoice, usePeriod } from '../../form.tsx'
 import { type Query, To, useView } from '../../route.tsx'
+import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Empty, Panel, Table } from '../../ui.tsx'
 import { type Cell, verdictSentence } from '../../verdict.ts'
@@ -80,7 +81,11 @@ export function Trust() {
   const [row, column] = kind.split('_') as [Name, Name]
   const loaded = useCall(`${kind} ${window}`, async (signal) => {
     const since = startOf(window)
-    return { since, ...(await reportsOf({ cells: kind, window }, signal)) }
+    const [reports, policy] = await Promise.all([
+      reportsOf({ cells: kind, window }, signal),
+      service.getPolicy({}, { signal }),
+    ])
+    return { since, ...reports, rules: policy.guardrails }
   })
   return (
     <>
@@ -95,7 +100,7 @@ export function Trust() {
         {periodChoice}
       </div>
       <Show of={loaded}>
-        {({ since, report, standing }) => {
+        {({ since, report, standing, rules }) => {
           const { cells } = report
           const find = (at: string | null, by: string | null) =>
             cells.find(
@@ -117,7 +122,7 @@ export function Trust() {
             <>
               <p class="lead">{verdictSentence(standing)}</p>
               {row === 'agent' && column === 'stakes' && cells.length > 0 && (
-                <Agents cells={standing.cells} weeks={standing.agents ?? []} />
+                <Agents cells={standing.cells} rules={rules} weeks={standing.agents ?? []} />
               )}
               {cells.length === 0 ? (
                 <Empty>{t.empty}</Empty>
