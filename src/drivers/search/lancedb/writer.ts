@@ -24,8 +24,8 @@ const copiedAtOnce = 1_000
 const vectorBits = 4
 /** The longest term has 64 characters; LanceDB counts bytes. */
 const maxTokenLength = 1_024
-/** Other processes may read a former version for so long; after that they open the newest one. */
-const keepVersionsMs = 600_000
+/** Other processes may read a former version for so long; after that they open the newest one. Each may hold all rows again. */
+const keepVersionsMs = 60_000
 
 /**
  * @param generation number of the generation
