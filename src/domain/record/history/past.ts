@@ -164,6 +164,15 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
     }
   }
 
+  /** Counts that are asked for together would hold the event loop as one. */
+  const turns: Promise<unknown>[] = []
+  function inTurn<T>(count: () => Promise<T>): Promise<T> {
+    const before = turns.at(-1)
+    const counted = before === undefined ? count() : before.then(yieldToEventLoop).then(count)
+    turns.push(counted.catch(() => {}).finally(() => void turns.shift()))
+    return counted
+  }
+
   const textOf = ({ record, ...facts }: StoredDecision): StoredText => ({
     ...facts,
     id: record.id,
@@ -189,7 +198,9 @@ export async function openPast({ store, now, yieldToEventLoop }: PastCall, as_of
         return { texts: (await read(page.map(({ id }) => id))).map(textOf), total: total + changed.length }
       }),
     groups: (filter, by) =>
-      ofBoth(filter, (unchanged, states) => groupsOfBoth(store.decisions, unchanged, states, by, yieldToEventLoop)),
+      inTurn(() =>
+        ofBoth(filter, (unchanged, states) => groupsOfBoth(store.decisions, unchanged, states, by, yieldToEventLoop)),
+      ),
   }
 
   const edges: PastStore['edges'] = {

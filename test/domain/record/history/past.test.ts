@@ -60,6 +60,9 @@ test('an answer reads the decisions that changed since, and no others', async ()
   expect(await countDecisions(past.store.decisions, { status: ['pending'] })).toBe(3)
   expect(await countBy(past.store.decisions, {}, 'status')).toEqual([{ value: 'pending', count: 3 }])
   expect({ read, turns }).toEqual({ read: [ids[1]!], turns: 1 })
+  // Counts that are asked for together take turns.
+  await Promise.all(['day', 'tag', 'agent'].map((key) => countBy(past.store.decisions, {}, key as 'day')))
+  expect(turns).toBe(3)
   await close()
 })
 
