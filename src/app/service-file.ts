@@ -34,15 +34,20 @@ export const bunFlags: readonly string[] = [`--config=${devNull}`, '--no-env-fil
 /** The command of this program by absolute paths: the binary, or Bun and the file that it runs. */
 export const ownCommand = (): string[] => (isCompiled ? [process.execPath] : [process.execPath, ...bunFlags, Bun.main])
 
-/** A line of a shell that runs this program, on a data folder that is not the default one. */
-export const commandLine = (args: readonly string[], data_dir?: string): string =>
-  [
-    ...ownCommand(),
-    ...args,
-    ...(data_dir === undefined || data_dir === join(homedir(), '.cstp') ? [] : ['--data-dir', data_dir]),
-  ]
-    .map(quoted)
-    .join(' ')
+/** A script of a data folder that runs this program there: the name that people type. */
+export const launcherOf = (data_dir: string): string => join(data_dir, 'bin', 'cstp')
+
+/** A line of a shell that runs this program on a data folder; by its launcher, where `cstp init` wrote one. */
+export function commandLine(args: readonly string[], data_dir = join(homedir(), '.cstp')): string {
+  const launcher = launcherOf(data_dir)
+  const home = `${homedir()}/`
+  if (existsSync(launcher)) {
+    const short = launcher.startsWith(home) ? `~/${quoted(launcher.slice(home.length))}` : quoted(launcher)
+    return [short, ...args.map(quoted)].join(' ')
+  }
+  const more = data_dir === join(homedir(), '.cstp') ? [] : ['--data-dir', data_dir]
+  return [...ownCommand(), ...args, ...more].map(quoted).join(' ')
+}
 
 /** Settings that are passed by the service's own arguments, or that only say where it was called from. */
 const ownArguments = new Set<SettingName>(['data_dir', 'idle_exit'])

@@ -1,6 +1,7 @@
 /** What `cstp init` offers at its end: a memory from what the repository has already. */
-import { quoted } from '../../plugin/hooks/cstp-hook.mjs'
+import { resolve } from 'node:path'
 import { countDecisions } from '../app/git/decisions.ts'
+import { commandLine } from '../app/service-file.ts'
 import { plural } from './terminal.ts'
 
 export interface Offer {
@@ -8,6 +9,8 @@ export interface Offer {
   found: string
   /** The words that import them. */
   command: string[]
+  /** The same for somebody who types it. */
+  line: string
 }
 
 /** The offer for a folder; null if its history decides nothing. @param program this program by absolute paths */
@@ -15,12 +18,14 @@ export async function offerOf(dir: string, program: readonly string[], data_dir:
   const count = await countDecisions(dir)
   if (count === null || count.decisions === 0) return null
   const found = `${count.more ? 'at least ' : ''}${plural(count.decisions, 'decision')}`
-  return { found, command: [...program, 'import', 'git', dir, '--data-dir', data_dir] }
+  const command = [...program, 'import', 'git', dir, '--data-dir', data_dir]
+  const isHere = dir === resolve(process.env.INIT_CWD ?? '.')
+  return { found, command, line: commandLine(['import', 'git', ...(isHere ? [] : [dir])], data_dir) }
 }
 
 /** The offer for somebody who can't be asked. */
-export const offerLine = ({ found, command }: Offer): string =>
-  `The history of this repository holds ${found}, with what was reverted. This imports them: ${command.map(quoted).join(' ')}`
+export const offerLine = ({ found, line }: Offer): string =>
+  `Import ${found} of this repository, with what was reverted:  ${line}`
 
 /** Asks, and imports with a yes. @returns the exit status of the import; null without a yes */
 export async function askToImport({ found, command }: Offer): Promise<number | null> {

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import { quoted } from '../../plugin/hooks/cstp-hook.mjs'
 import type { Configuration } from '../app/config/config.ts'
 import { apply, type Change, undo } from '../app/init/apply.ts'
 import { begin } from '../app/init/begin.ts'
@@ -13,7 +12,7 @@ import { fixOf } from '../app/init/fix.ts'
 import { excludeEdit, repositoryOf, trackedOf } from '../app/init/git.ts'
 import { type Proof, proofLine, prove } from '../app/init/proof.ts'
 import { type InitClient, initClients, type Wiring } from '../app/init/wiring.ts'
-import { isCompiled, noteCommand, ownCommand } from '../app/service-file.ts'
+import { commandLine, isCompiled, noteCommand, ownCommand } from '../app/service-file.ts'
 import { regularText } from '../core/disk.ts'
 import { timestamp } from '../core/time.ts'
 import { choices, defineCommand, toggle, value } from './command.ts'
@@ -176,7 +175,8 @@ export const init = defineCommand({
     const proofs: Proof[] = []
     if (!flags['skip-proof'] && down === null)
       for (const client of clients) proofs.push(await prove(client, connectionOf(client, wiring, dir), { dir, env }))
-    const again = [...wiring.program, 'init', '--dir', dir].map(quoted).join(' ')
+    const isHereAsked = dir === resolve(env.INIT_CWD ?? '.')
+    const again = commandLine(['init', ...(isHereAsked ? [] : ['--dir', dir])], data_dir)
     const { mode } = wiring
     const offer = flags['skip-proof'] || wiring.shared ? null : await offerOf(dir, wiring.program, data_dir)
     const canAsk = !run.json && process.stdin.isTTY === true && terminal.live
@@ -194,8 +194,10 @@ export const init = defineCommand({
           : 'No prompt is kept, only its digest (CSTP_HOOK_PROMPTS=text keeps it without secrets).',
         ...clients.flatMap((client) => trust[client] ?? []),
         ...(clients.includes('codex') ? [typing(dir)] : []),
+        '',
+        `Check again:           ${commandLine(['doctor'], data_dir)}`,
+        `Take everything back:  ${again} --undo`,
         ...(offer !== null && !canAsk ? [offerLine(offer)] : []),
-        `Check again: ${wiring.program.map(quoted).join(' ')} doctor. Take everything back: ${again} --undo`,
         '',
       ].join('\n'),
     )

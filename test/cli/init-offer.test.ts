@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { commandLine } from '../../src/app/service-file.ts'
 import { offerLine, offerOf } from '../../src/cli/init-offer.ts'
 import { inTemporaryDir } from '../support/process.ts'
 
@@ -26,6 +27,6 @@ test('the offer names how many decisions there are and the line that imports the
     git(repository, 'commit', '-q', '--allow-empty', '-m', 'feat!: use SQLite instead of PostgreSQL')
     const offer = (await offerOf(repository, program, '/data'))!
     expect(offerLine(offer)).toBe(
-      `The history of this repository holds 1 decision, with what was reverted. This imports them: /opt/cstp import git '${repository}' --data-dir /data`,
+      `Import 1 decision of this repository, with what was reverted:  ${commandLine(['import', 'git', repository], '/data')}`,
     )
   }))

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { quoted } from '../../../plugin/hooks/cstp-hook.mjs'
 import { regularText } from '../../core/disk.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { type Astray, astray, isUngated } from '../../domain/hook/astray.ts'
@@ -17,7 +16,7 @@ import { source as script } from '../init/hook-script.gen.ts'
 import { proofLine, prove } from '../init/proof.ts'
 import { clientNames, type InitClient, modeFlag, scriptPath, type Wiring } from '../init/wiring.ts'
 import { foreignPorts } from '../own-drivers.ts'
-import { ownCommand } from '../service-file.ts'
+import { commandLine } from '../service-file.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { openCatalogue } from './stores.ts'
 
@@ -80,10 +79,10 @@ const fixes: Partial<Record<InitClient, string>> = {
 const use = (client: InitClient): string => fixes[client] ?? 'start the client there'
 
 /** The line that connects a client once more, in the same way. */
-function againLine(client: InitClient, { mode, shared, required, url }: Wiring, dir: string): string {
+function againLine(client: InitClient, { mode, shared, required, url, data_dir }: Wiring, dir: string): string {
   const flags = [...(mode === 'guard' ? [] : modeFlag(mode)), ...(mode === 'enforce' ? ['--enforce'] : [])]
   const more = [...(shared ? ['--shared'] : []), ...(required ? ['--required'] : []), ...(url ? ['--url', url] : [])]
-  return [...ownCommand(), 'init', '--dir', dir, '--client', client, ...flags, ...more].map(quoted).join(' ')
+  return commandLine(['init', '--dir', dir, '--client', client, ...flags, ...more], data_dir)
 }
 
 /** Whether init would leave a file as it is. */
@@ -160,7 +159,7 @@ export const checkHooks = (env: Record<string, string | undefined>): Check => ({
     if (service?.state === 'started')
       yield warning(
         `the service was down${service.since === null ? '' : ` since ${service.since}`}; this check started it, as the next hook would have`,
-        `${ownCommand().map(quoted).join(' ')} service install keeps it running`,
+        `${commandLine(['service', 'install'], data_dir)} keeps it running`,
       )
     const known = store_url === null && !(await foreignPorts(settings)).includes('store') ? heard(data_dir) : null
     if (known !== null) yield* disobeyed(data_dir)

@@ -138,7 +138,7 @@ export async function apply(
     // Save the undo information first.
     await keep()
     await writeFile(path, text)
-    if (path.endsWith('.mjs')) await chmod(path, 0o755)
+    if (text.startsWith('#!')) await chmod(path, 0o755)
     changes.push({ path, what: 'written' })
   }
   await keep()

@@ -12,6 +12,7 @@ import {
   failsClosed,
   type InitClient,
   isRemote,
+  launcher,
   reportsPath,
   scriptPath,
   serverCommand,
@@ -229,9 +230,11 @@ export function editsOf(
   dir: string,
   kept: ReadonlySet<string> = new Set(),
 ): Edit[] {
+  const named = launcher(wiring)
   const pages = clients.map((client) => join(dir, pageOf(client, wiring, dir))).filter((page) => !kept.has(page))
   return merged([
     whole(scriptPath(wiring, dir), script),
+    ...(named === null ? [] : [whole(named.path, named.text)]),
     ...(wiring.shared
       ? [whole(join(dir, '.cstp', 'init.json'), `${JSON.stringify({ required: wiring.required })}\n`)]
       : []),
