@@ -46,7 +46,7 @@ export const scriptPath = ({ shared, data_dir }: Wiring, dir: string): string =>
 
 /** The script that runs this program by a short name; null where its own command is short. */
 export const launcher = ({ program, data_dir, windows }: Wiring): { path: string; text: string } | null =>
-  program.length === 1 || windows
+  program.length < 2 || windows
     ? null
     : {
         path: launcherOf(data_dir),
