@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import Ajv from 'ajv'
 import { apply, undo } from '../../src/app/init/apply.ts'
 import { editsOf } from '../../src/app/init/clients.ts'
+import { connectionOf } from '../../src/app/init/connection.ts'
 import { blockIn, editJson, withBlock, withHooks, withParagraph } from '../../src/app/init/edits.ts'
 import { initClients, type Wiring } from '../../src/app/init/wiring.ts'
 import { bareEnv, built, cstp, run as runProgram } from '../support/process.ts'
@@ -412,6 +413,16 @@ test.each([
   const valid = new Ajv({ strict: false }).compile(opencodeServers)
   expect([valid(mcp.cstp), valid.errors]).toEqual([true, null])
   expect(valid({ ...mcp.cstp, args: [] })).toBe(false)
+})
+
+test('a plugin of OpenCode that its settings do not name is no hook', async () => {
+  const [dir, data] = [await folder(), await folder()]
+  await run(dir, data, ['--client', 'opencode'])
+  const hook = () => connectionOf('opencode', wiringOf({ data_dir: data }), dir).hook
+  expect(hook()).toMatchObject({ command: expect.stringContaining(' opencode ') })
+  const settings = JSON.parse(await readFile(join(dir, 'opencode.json'), 'utf8'))
+  await writeFile(join(dir, 'opencode.json'), JSON.stringify({ ...settings, plugin: [] }))
+  expect(hook()).toBeNull()
 })
 
 test('every client gets the MCP server where it looks for it, by the whole path of the program', () => {
