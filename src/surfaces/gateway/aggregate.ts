@@ -4,6 +4,7 @@
  */
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
+import { listed, openAsking } from './asking.ts'
 import {
   type Fields,
   failure,
@@ -38,8 +39,6 @@ const lists: Record<string, { member: string; key: string }> = {
   'resources/list': { member: 'resources', key: 'uri' },
   'resources/templates/list': { member: 'resourceTemplates', key: 'uriTemplate' },
 }
-const maxPages = 100
-const timeoutMs = 60_000
 
 type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 interface Owner {
@@ -60,8 +59,7 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
     resources: new Map(),
     resourceTemplates: new Map(),
   }
-  /** Requests that are asked here, by id. */
-  const asked = new Map<Id, { server: string; resolve(response: Response): void }>()
+  const asking = openAsking(secret)
   /** Servers of tasks, by id: the first that named it. */
   const tasks = new Map<unknown, string>()
   /** Servers that have said something. */
@@ -70,21 +68,8 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
   const theirs = new Map<Id, { server: string; id: Id }>()
   let next = 0
 
-  const ask = async (server: string, method: string, params: unknown): Promise<Fields> => {
-    const id = `${secret}-${next++}`
-    const { promise, resolve, reject } = Promise.withResolvers<Response>()
-    asked.set(id, { server, resolve })
-    const timer = setTimeout(() => reject(new Error(`${server} does not answer ${method}`)), timeoutMs)
-    try {
-      await wires.get(server)!.send({ jsonrpc: '2.0', id, method, params } as Message)
-      const response = await promise
-      if ('error' in response) throw new Error(`${server} refuses ${method}: ${response.error.message}`)
-      return fieldsOf(response.result)
-    } finally {
-      clearTimeout(timer)
-      asked.delete(id)
-    }
-  }
+  const ask = (server: string, method: string, params: unknown): Promise<Fields> =>
+    asking.ask(server, method, params, (message) => wires.get(server)!.send(message))
 
   /** What each server answers; those that refuse are left out. */
   const askAll = async (method: string, params: unknown): Promise<[string, Fields][]> => {
@@ -128,18 +113,8 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
     const { cursor: _, ...rest } = params
     const entries = await Promise.all(
       [...wires.keys()].map(async (server) => {
-        const found: { server: string; entry: Fields }[] = []
-        let cursor: unknown
-        for (let page = 0; page < maxPages; page++) {
-          const result = await ask(server, method, { ...rest, ...(cursor !== undefined && { cursor }) }).catch(
-            () => null,
-          )
-          for (const entry of Array.isArray(result?.[member]) ? (result[member] as unknown[]) : [])
-            found.push({ server, entry: fieldsOf(entry) })
-          cursor = result?.nextCursor
-          if (cursor === undefined) break
-        }
-        return found
+        const found = await listed(member, rest, (page) => ask(server, method, page).catch(() => ({})))
+        return found.map((entry) => ({ server, entry: fieldsOf(entry) }))
       }),
     )
     const all = entries.flat()
@@ -222,7 +197,7 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
     if (heard.has(server)) return void transport.close()
     log('warn', 'a server behind the gateway is left out', { server })
     wires.delete(server)
-    for (const [id, one] of asked) if (one.server === server) one.resolve(failure(id, -32_000, 'it ended') as Response)
+    asking.end({ server }, 'it ended')
     if (wires.size === 0) transport.onclose?.()
   }
 
@@ -239,8 +214,7 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
       transport.onmessage?.(message)
       return
     }
-    const ask = asked.get((message as Response).id as Id)
-    if (ask) return void ask.resolve(message as Response)
+    if (asking.takes(message as Response)) return
     const task = 'result' in message ? taskIn(fieldsOf(message.result)) : undefined
     if (task !== undefined && !tasks.has(task)) tasks.set(task, server)
     transport.onmessage?.(message)

@@ -1,7 +1,8 @@
 /** The gateway's connection with a server of tools: started when it is needed, and again if the server went away. */
 import type { Transport } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
-import { type Fields, fieldsOf, type Id, isRequest, type Message, type Response } from './messages.ts'
+import { openAsking } from './asking.ts'
+import { type Fields, type Id, isRequest, type Message, type Response } from './messages.ts'
 
 export interface ConnectionOptions {
   name: string
@@ -30,8 +31,6 @@ export interface Connection {
   close(): Promise<void>
 }
 
-const timeoutMs = 60_000
-
 export function openConnection({
   name,
   session,
@@ -42,37 +41,21 @@ export function openConnection({
   unanswered,
   greeting,
 }: ConnectionOptions): Connection {
-  const own = new Map<unknown, (answer: Fields) => void>()
+  const asking = openAsking(`cstp-${session}`)
   let wire: Transport | null = null
   let opening: Promise<Transport> | null = null
-  let sequence = 0
 
   const sendTo = (to: Transport, message: Message): Promise<void> => {
     if (!isRequest(message)) return to.send(message)
     const { id } = message
     const ended = () => {
-      const resolve = own.get(id)
-      if (resolve) resolve({ error: { message: 'its answer ended early' } })
-      else void unanswered(id)
+      if (!asking.end({ id }, 'its answer ended early')) void unanswered(id)
     }
     return to.send(message, { onRequestStreamEnd: ended })
   }
 
-  const ask = async (to: Transport, method: string, params: Fields): Promise<Fields> => {
-    const id = `cstp-${session}-${sequence++}`
-    const { promise, resolve, reject } = Promise.withResolvers<Fields>()
-    own.set(id, resolve)
-    const timer = setTimeout(() => reject(new Error(`${name} does not answer ${method}`)), timeoutMs)
-    try {
-      await sendTo(to, { jsonrpc: '2.0', id, method, params } as Message)
-      const { error, result } = await promise
-      if (error !== undefined) throw new Error(`${name} refuses ${method}: ${String(fieldsOf(error).message)}`)
-      return fieldsOf(result)
-    } finally {
-      clearTimeout(timer)
-      own.delete(id)
-    }
-  }
+  const ask = (to: Transport, method: string, params: Fields): Promise<Fields> =>
+    asking.ask(name, method, params, (message) => sendTo(to, message))
 
   const start = async (): Promise<Transport> => {
     const made = await connect()
@@ -85,7 +68,7 @@ export function openConnection({
       if (wire !== made) return
       log('warn', 'a server behind the gateway ended', { server: name })
       wire = null
-      for (const resolve of own.values()) resolve({ error: { message: 'it ended' } })
+      asking.end({ server: name }, 'it ended')
       gone()
     }
     await made.start()
@@ -111,11 +94,7 @@ export function openConnection({
     open: async () => void (await current()),
     send: async (message) => sendTo(await current(), message),
     ask: async (method, params) => ask(await current(), method, params),
-    takes(response) {
-      const resolve = own.get(response.id)
-      resolve?.(response as unknown as Fields)
-      return resolve !== undefined
-    },
+    takes: asking.takes,
     async close() {
       const last = wire
       wire = null

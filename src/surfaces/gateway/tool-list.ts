@@ -1,4 +1,5 @@
 /** The tools of a server that a client may call, as the gate showed them last. */
+import { listed } from './asking.ts'
 import type { Gate, ServerIdentity, ToolEntry } from './gate.ts'
 import { type Fields, fieldsOf, isModern } from './messages.ts'
 
@@ -13,9 +14,6 @@ export interface ToolList {
   forget(): void
 }
 
-/** Most pages of a list that the gateway reads itself. */
-const maxPages = 100
-
 const entriesOf = (listed: unknown): ToolEntry[] =>
   (Array.isArray(listed) ? listed : []).filter((one): one is ToolEntry => typeof fieldsOf(one).name === 'string')
 
@@ -25,17 +23,8 @@ export function openToolList(gate: Gate, ask: (method: string, params: Fields) =
   let identity: ServerIdentity = { name: null, version: null }
 
   const listAll = async ({ progressToken: _, ...meta }: Fields): Promise<Map<string, ToolEntry>> => {
-    const all: ToolEntry[] = []
-    let cursor: unknown
-    for (let page = 0; page < maxPages; page++) {
-      const result = await ask('tools/list', {
-        ...(cursor !== undefined && { cursor }),
-        ...(isModern(meta) && { _meta: meta }),
-      })
-      all.push(...entriesOf(result.tools))
-      cursor = result.nextCursor
-      if (cursor === undefined) break
-    }
+    const params = isModern(meta) ? { _meta: meta } : {}
+    const all = entriesOf(await listed('tools', params, (page) => ask('tools/list', page)))
     return new Map((await gate.list(all, identity)).map((one) => [one.name, one]))
   }
 
@@ -44,10 +33,10 @@ export function openToolList(gate: Gate, ask: (method: string, params: Fields) =
       const { name = null, version = null } = fieldsOf(greeted.serverInfo) as Partial<ServerIdentity>
       identity = { name, version }
     },
-    async page({ tools: listed, nextCursor }, meta) {
+    async page({ tools: given, nextCursor }, meta) {
       // A server is pinned by its first list, so that has to be a whole one.
       if (nextCursor !== undefined && tools === null) tools = await listAll(meta)
-      const entries = entriesOf(listed)
+      const entries = entriesOf(given)
       const shown = await gate.list(entries, identity)
       // A page says nothing about the other tools.
       for (const { name } of entries) tools?.delete(name)
