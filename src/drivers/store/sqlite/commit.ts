@@ -1,20 +1,19 @@
 /**
  * Group commit: transactions that are waiting at the same time share one SQLite transaction, each in a savepoint of its own. The files of
- * their decisions are in place and on stable storage before any caller is answered.
+ * their decisions are synced and in place before any caller is answered.
  *
  * The order ensures that a refusal means nothing was written, and a success means everything was:
- * 1. Under the write lock: rows, documents and a `pending_files` row for each file; the text of each file under a temporary name, synced;
- *    COMMIT. A full disk shows up before it, and everything is rolled back. Then the write-ahead log is synced, which would block the event
- *    loop if SQLite did it: transactions that arrive meanwhile are the next group.
- * 2. Under the write lock again, so that no older text replaces a newer one: put each file in place, sync the folders, and delete the
- *    pending rows. This commit is not synced: if a power failure undoes it, the files are just written again.
- * An error in step 2 comes after the commit, so the callers get success; the row stays, and the next commit or start writes the file.
+ * 1. Under the write lock: rows, documents and a `pending_files` row for each file; the text of each file under a temporary name; COMMIT. A
+ *    full disk shows up before it, and everything is rolled back. The files and the write-ahead log are synced at the same time, which
+ *    would block the event loop if SQLite did it: transactions that arrive meanwhile are the next group.
+ * 2. Under the write lock again, so that no older text replaces a newer one: put each file in place.
+ * 3. A moment later, for many groups at once: sync the folders, and delete the pending rows. This commit is not synced: if a power failure
+ *    undoes it or a rename, the files are just written again.
+ * An error after step 1 comes after the commit, so the callers get success; the row stays, and the next commit or start writes the file.
  */
 import type { Database } from 'bun:sqlite'
-import { join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Member, newMember } from '../../../../sdk/storage/members.ts'
-import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { emptyLog, type Statements } from './connect.ts'
 import {
@@ -23,24 +22,12 @@ import {
   type FileState,
   fileStates,
   type KnownFile,
-  place,
-  relativePath,
-  removeFiles,
   removeTemps,
   syncFiles,
-  syncFolders,
   type TempFile,
   writeTemps,
 } from './files.ts'
-import type { Unwritten } from './pending-files.ts'
-
-/** A decision file that the transaction's commit must write or remove. */
-export interface PendingFile {
-  num: number
-  revision: number
-  /** Null if the file is removed. */
-  text: string | null
-}
+import type { PendingFile, Placing } from './placing.ts'
 
 export interface SqliteMember extends Member {
   /** Files of the member's decisions, by id. */
@@ -56,6 +43,8 @@ export interface Committer {
   run<T>(work: (member: SqliteMember) => Promise<T>): Promise<T>
   /** Runs `work` between two groups, outside of any transaction. */
   alone<T>(work: () => T | Promise<T>): Promise<T>
+  /** Resolves when no file that this process put in place is pending any more. */
+  settle(): Promise<void>
   readonly group: Group
   close(): Promise<void>
 }
@@ -67,13 +56,7 @@ export interface CommitterOptions {
   statements: Statements
   /** Folder of the decision files. */
   root: string
-  log: LogWriter
-  /** Called before a file is replaced, with its state as last known. */
-  beforePlacing(temp: TempFile, known: KnownFile): void
-  /** Writes files from their rows, see `PendingFiles.write`; call it inside a write transaction. */
-  writePending(nums: readonly number[]): Promise<Unwritten[]>
-  /** Files that could not be written at the start. */
-  unwritten: readonly Unwritten[]
+  placing: Placing
 }
 
 interface Job {
@@ -85,26 +68,21 @@ interface Job {
 
 type Outcome = { value: unknown } | { error: unknown }
 
-const idsOf = (files: ReadonlyMap<string, PendingFile>) => [...files].map(([id, { num }]) => ({ id, num }))
-
 /** Larger groups would block the event loop and other processes for too long. */
 const maxGroup = 64
 const beginTimeout_ms = 5_000
-/** A committed transaction waits longer: giving up would leave its files to the next commit. */
-const placeTimeout_ms = 60_000
+/** Folders are synced this long after a file was put in place, once for all that follow it meanwhile. */
+const settle_ms = 50
 /** The write-ahead log is checkpointed after this time without a commit, so that commits seldom have to. */
 const idle_ms = 1_000
 
 export function committer(options: CommitterOptions): Committer {
-  const { db, syncLog, statements, root, log, beforePlacing, writePending, unwritten } = options
+  const { db, syncLog, statements, root, placing } = options
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
   const stateOf = statements.prepare<FileState, [number]>(
     'select file_size as size, file_mtime as mtime, file_hash as hash from decisions where num = ?',
   )
   const owed = statements.prepare<{ num: number }, []>('select num from pending_files')
-  const clearPending = statements.prepare<unknown, [number, number]>(
-    'delete from pending_files where num = ? and revision = ?',
-  )
   const setState = fileStates(statements)
   const run = (sql: string) => db.query(sql).run()
   const rollback = () => {
@@ -113,8 +91,7 @@ export function committer(options: CommitterOptions): Committer {
 
   const queue: Job[] = []
   const alone: (() => Promise<void>)[] = []
-  /** Decisions whose files could not be put in place or removed: ids by row number. */
-  const failed = new Map<number, string>()
+  let settling: Timer | undefined
   let working: Promise<void> | null = null
   let closed = false
   let seq: number | null = null
@@ -123,16 +100,6 @@ export function committer(options: CommitterOptions): Committer {
   let isDirty = false
   /** Whether the last commit may not be on stable storage. */
   let unsynced = false
-
-  function addFailed(files: readonly { num: number; id: string }[], error: unknown): void {
-    if (files.length === 0) return
-    for (const { num, id } of files) failed.set(num, id)
-    log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
-      error: messageOf(error),
-      ids: files.map(({ id }) => id),
-    })
-  }
-  addFailed(unwritten, unwritten[0]?.error)
 
   async function runMember({ work }: Job, files: Map<string, PendingFile>): Promise<Outcome> {
     const member: SqliteMember = { ...newMember(), files: new Map() }
@@ -159,6 +126,7 @@ export function committer(options: CommitterOptions): Committer {
     const outcomes: Outcome[] = []
     const known = new Map<string, KnownFile>()
     let temps: readonly TempFile[] = []
+    let synced: Promise<void> | null = null
     let isCommitted = false
     try {
       // What follows in the log would be lost with what a failed sync left out.
@@ -180,7 +148,7 @@ export function committer(options: CommitterOptions): Committer {
           dateAfter(temp, state.mtime)
           setState(num, temp.state)
         }
-        await syncFiles(temps)
+        synced = syncFiles(temps)
         run('COMMIT')
         isCommitted = isDirty = unsynced = true
         await syncLog()
@@ -188,52 +156,29 @@ export function committer(options: CommitterOptions): Committer {
       }
     } catch (error) {
       rollback()
+      if (synced === null) closeFiles(temps)
+      // Whether they are on stable storage is of no interest any more.
+      else await synced.catch(() => {})
       removeTemps(temps)
       const { kind, message } = storageErrorOf(error, 'cannot commit')
-      if (isCommitted) addFailed(idsOf(files), error)
+      if (isCommitted) placing.fail(files, error)
       for (const job of jobs) job.reject(new StorageError(kind, message, { cause: error, outcomeUnknown: isCommitted }))
       return
-    } finally {
-      closeFiles(temps)
     }
-    if (files.size > 0 || failed.size > 0) await putFiles(temps, files, known)
+    if (files.size > 0 || placing.owes()) {
+      await placing.put(temps, synced, files, known)
+      settling ??= setTimeout(() => void settle(), settle_ms)
+    }
     for (const [at, outcome] of outcomes.entries()) {
       if ('error' in outcome) jobs[at]!.reject(outcome.error)
       else jobs[at]!.resolve(outcome.value)
     }
   }
 
-  /** Puts the files of a committed group in place. Files that fail stay pending. */
-  async function putFiles(
-    temps: readonly TempFile[],
-    files: ReadonlyMap<string, PendingFile>,
-    known: ReadonlyMap<string, KnownFile>,
-  ): Promise<void> {
-    try {
-      await begin(db, performance.now() + placeTimeout_ms)
-      const texts = new Map(temps.map((temp) => [temp.id, temp]))
-      for (const [id, { num, revision }] of files) {
-        // Another process may have written this file already, or a newer revision of it.
-        if (clearPending.run(num, revision).changes === 0) continue
-        const temp = texts.get(id)
-        if (temp === undefined) removeFiles(root, id)
-        else {
-          beforePlacing(temp, known.get(id)!)
-          place(temp)
-          texts.delete(id)
-        }
-      }
-      await syncFolders([...files.keys()].map((id) => join(root, relativePath(id))))
-      const tried = [...failed.keys()]
-      const left = tried.length > 0 ? await writePending(tried) : []
-      run('COMMIT')
-      for (const num of tried) if (!left.some((one) => one.num === num)) failed.delete(num)
-      removeTemps([...texts.values()])
-    } catch (error) {
-      rollback()
-      removeTemps(temps)
-      addFailed(idsOf(files), error)
-    }
+  function settle(): Promise<void> {
+    clearTimeout(settling)
+    settling = undefined
+    return between(placing.settle)
   }
 
   function checkpoint(): void {
@@ -286,9 +231,11 @@ export function committer(options: CommitterOptions): Committer {
       })
     },
     alone: (one) => (closed ? refused() : between(one)),
+    settle,
     async close() {
       closed = true
       await working
+      await settle()
       clearTimeout(idle)
     },
   }

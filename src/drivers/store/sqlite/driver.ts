@@ -15,6 +15,7 @@ import { embeddingWriter, feedReader } from './embeddings.ts'
 import { syncAll } from './files.ts'
 import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
+import { placer } from './placing.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
 import { refuseLostFiles } from './repair.ts'
@@ -68,9 +69,8 @@ export async function openSqliteStore({
     const pending = pendingFiles(writer, writing, root)
     const unwritten = await pending.settleAll()
     const followed = follow(reading)
-    const commits = committer({
+    const placing = placer({
       db: writer,
-      syncLog: () => syncAll([walFile], fdatasync),
       statements: writing,
       root,
       log,
@@ -78,6 +78,8 @@ export async function openSqliteStore({
       writePending: pending.write,
       unwritten,
     })
+    const syncLog = () => syncAll([walFile], fdatasync)
+    const commits = committer({ db: writer, syncLog, statements: writing, root, placing })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
     const sizes = reading.prepare<{ decisions: number }, []>(
       'select count(*) as decisions from decisions where gone = 0',
@@ -153,6 +155,7 @@ export async function openSqliteStore({
       async scrub() {
         // The next commit retries files that an earlier one could not write or remove.
         await commits.run(async () => {})
+        await commits.settle()
         const left = await remaining(pending.left)
         // Every page is looked at: do that once, when nothing else is left.
         return left.length > 0 ? left : await scrub()

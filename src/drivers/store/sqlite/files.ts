@@ -138,10 +138,9 @@ export function dateAfter({ fd, state }: TempFile, mtime: number): void {
   state.mtime = fstatSync(fd).mtimeMs
 }
 
-/** Resolves once the files are on stable storage; rejects if some of their data may not be. */
-export function syncFiles(temps: readonly TempFile[]): Promise<void> {
-  return syncAll(temps.map(({ fd }) => fd))
-}
+/** Syncs the files and closes them; rejects if some of their data may not be on stable storage. */
+export const syncFiles = (temps: readonly TempFile[]): Promise<void> =>
+  syncAll(temps.map(({ fd }) => fd)).finally(() => closeFiles(temps))
 
 export function closeFiles(temps: readonly TempFile[]): void {
   for (const { fd } of temps) closeSync(fd)

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
 import {
-  closeFiles,
   fileStat,
   fileStates,
   hashOf,
@@ -88,7 +87,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     const nums = new Map(lost.map(({ id, num }) => [id, num]))
     const temps = await writeTemps(root, new Map(lost.map((row) => [row.id, textOf(row)])))
     try {
-      await syncFiles(temps).finally(() => closeFiles(temps))
+      await syncFiles(temps)
       for (const temp of temps) place(temp)
       await syncFolders(rows.map(({ id }) => join(root, relativePath(id))))
     } catch (error) {

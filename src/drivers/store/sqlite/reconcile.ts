@@ -148,6 +148,8 @@ export function reconciler({
 
   return {
     async reconcile() {
+      // What this process has just put in place may be edited already.
+      await commits.settle()
       looking = look()
       const { ids, findings, temps } = await looking.found.finally(() => {
         looking = null

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { connect, statementsOf } from './connect.ts'
-import { closeFiles, fileStates, place, relativePath, syncFiles, syncFolders, writeTemps } from './files.ts'
+import { fileStates, place, relativePath, syncFiles, syncFolders, writeTemps } from './files.ts'
 import { recordFile } from './parse.ts'
 
 /** Whether a folder is missing or empty, as where a disk is not mounted. */
@@ -60,7 +60,7 @@ export async function writeLostFiles(dir: string): Promise<number> {
       const rows = after.all(last, page)
       const lost = rows.filter(({ id }) => !existsSync(join(root, relativePath(id))))
       const temps = await writeTemps(root, new Map(lost.map(({ id, doc }) => [id, recordFile(JSON.parse(doc))])))
-      await syncFiles(temps).finally(() => closeFiles(temps))
+      await syncFiles(temps)
       for (const [at, temp] of temps.entries()) {
         place(temp)
         // A hidden one is read again and shown, as after its file was put back by hand.
