@@ -101,6 +101,20 @@ describe('LanceDB', () => {
     expect(found / wanted).toBeGreaterThanOrEqual(0.98)
     await index.close()
   })
+
+  test('what searches leave out while a large table is filled counts as not indexed until upkeep', async () => {
+    const { open } = place({ max_in_memory: 8_000, index_from: 100_000 })
+    const index = await opened(open())
+    for (const at of [0, 12_000]) await index.apply(many(at, at + 12_000), at + 12_000)
+    const total = async () => (await index.keyword({ terms: ['cache', 'queue'], filter: {}, limit: 1 })).total
+    const before = await total()
+    const all = many(0, 24_000).filter(({ value }) => value.vectors !== null).length
+    expect(await index.state()).toEqual({ decisions: 24_000, indexed: all - 12_000, in_memory: 0 })
+    await index.maintain()
+    expect(await index.state()).toEqual({ decisions: 24_000, indexed: all, in_memory: 0 })
+    expect(before).toBeLessThan((await total()) * 0.6)
+    await index.close()
+  })
 })
 
 describe('several processes on one index', () => {

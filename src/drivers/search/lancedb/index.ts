@@ -95,7 +95,9 @@ export async function openIndex(
     },
     async state() {
       const { stats, size } = layers.overlay()
-      return { decisions: stats.decisions, indexed: stats.indexed, in_memory: size() }
+      // Rows that searches leave out count as not indexed, so an answer says that it is incomplete.
+      const indexed = stats.indexed - (layers.table()?.left_out ?? 0)
+      return { decisions: stats.decisions, indexed: Math.max(0, indexed), in_memory: size() }
     },
     purge: layers.purge,
     maintain: layers.maintain,

@@ -113,7 +113,7 @@ export async function openLayers(
     }
   }
 
-  async function writeOnce(lease: Lease, erase: boolean): Promise<void> {
+  async function writeOnce(lease: Lease, options: { index: boolean; erase: boolean }): Promise<void> {
     const engine = await place.engine()
     const store = await place.ownership.store()
     await change(async () => {
@@ -122,14 +122,16 @@ export async function openLayers(
       else if (state !== null && state.version !== table?.version) await adoptOther(state)
     })
     // What a crashed writer left.
-    if (erase && table === null) return place.clear(generation.number)
+    if (options.erase && table === null) return place.clear(generation.number)
     const changes = overlay.changes()
-    if (changes.length === 0 && !erase) return
-    const [before, later] = [losses, [] as SearchEntry[]]
+    const before = table
+    if (changes.length === 0 && !options.erase && !before?.unindexed) return
+    const [lost, later] = [losses, [] as SearchEntry[]]
     unwritten = later
-    const next = { store, embedder, dimensions, watermark: applied, stats: new TermStats(overlay.stats) }
-    const state = await writeChanges(engine, generation.number, table?.version ?? null, changes, next, {
-      erase,
+    const unindexed = (before?.unindexed ?? 0) + changes.length
+    const next = { store, embedder, dimensions, watermark: applied, unindexed, stats: new TermStats(overlay.stats) }
+    const state = await writeChanges(engine, generation.number, before?.version ?? null, changes, next, {
+      ...options,
       index_from,
       yieldToEventLoop: async () => {
         if (closed || !(await lease.renew())) throw new Error('The write was stopped')
@@ -137,19 +139,19 @@ export async function openLayers(
     })
     const { decisions } = state.stats
     await change(async () => {
-      if (losses === before) await adopt(state, later)
+      if (losses === lost) await adopt(state, later)
     })
     log('info', 'Changes were written to the search index', { changes: changes.length, decisions })
   }
 
   /** Writes all changes to the table, one call at a time. @returns whether that was possible */
-  async function write(erase = false): Promise<boolean> {
+  async function write(options: { index: boolean; erase: boolean }): Promise<boolean> {
     const lease = await place.ownership.lease()
     if (lease === null) return false
     const timer = setInterval(() => lease.renew().catch(() => {}), renewMs)
     timer.unref()
     try {
-      await writeOnce(lease, erase)
+      await writeOnce(lease, options)
       return true
     } finally {
       unwritten = null
@@ -158,8 +160,8 @@ export async function openLayers(
     }
   }
 
-  function writeInBackground(): Promise<void> {
-    writing ??= write()
+  function writeInBackground(index: boolean): Promise<void> {
+    writing ??= write({ index, erase: false })
       .then(() => {})
       .catch((error) => {
         if (closed) return
@@ -195,6 +197,7 @@ export async function openLayers(
 
   return {
     overlay: () => overlay,
+    table: () => table,
     /** The newest change that is in the table or the overlay. */
     applied: () => applied,
     withTable,
@@ -210,19 +213,20 @@ export async function openLayers(
           applied = Math.max(applied, watermark)
         }),
       )
-      if (overlay.size() >= maxWaiting * max_in_memory && !place.absent()) await writeInBackground().catch(() => {})
+      if (overlay.size() >= maxWaiting * max_in_memory && !place.absent())
+        await writeInBackground(false).catch(() => {})
     },
     /** See {@link SearchIndex.purge}. */
     async purge(): Promise<boolean> {
       await writing?.catch(() => {})
       if (place.isEmpty()) return true
-      return write(true).catch((error) => {
+      return write({ index: true, erase: true }).catch((error) => {
         log('warn', 'Erased decisions are still in the search index', { error: messageOf(error) })
         return false
       })
     },
     async maintain(): Promise<void> {
-      if (!place.absent() && isDue()) await writeInBackground()
+      if (!place.absent() && (isDue() || table?.unindexed)) await writeInBackground(true)
     },
     async close(): Promise<void> {
       closed = true

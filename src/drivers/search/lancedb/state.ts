@@ -14,6 +14,8 @@ export interface StoredState {
   version: number
   /** The newest change that it contains. */
   watermark: number
+  /** Rows that its indices do not contain yet. */
+  unindexed: number
   stats: TermStats
 }
 

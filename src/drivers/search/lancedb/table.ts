@@ -15,6 +15,8 @@ const probes = { min: 24, share: 0.5, partition: 4_096 }
 const minCandidates = 200
 /** An exact search reads only rows that pass if they are at most this share; of more, one by one, it would cost more than to read all. */
 const fewRows = 0.02
+/** LanceDB compares rows that its indices lack one by one; with more of them, searches leave them out until they are indexed. */
+const maxUnindexed = 10_000
 /** Ids in one condition. */
 const idsAtOnce = 1_000
 
@@ -30,6 +32,9 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
   await rows.checkout(state.version)
   // The statistics themselves go on to count what changes after this version.
   const { decisions, indexed } = state.stats
+  const { version, unindexed } = state
+  const isPartial = unindexed > maxUnindexed
+  const fast = <Q extends { fastSearch(): Q }>(query: Q): Q => (isPartial ? query.fastSearch() : query)
 
   function near({ vector, side }: VectorQuery, where: readonly string[], limit: number) {
     const query = rows.query().nearestTo(vector).column(side).distanceType('cosine').limit(limit)
@@ -50,8 +55,12 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
   }
 
   return {
-    version: state.version,
+    version,
     decisions,
+    /** Rows that its indices lack. */
+    unindexed,
+    /** How many of them searches leave out. */
+    left_out: isPartial ? unindexed : 0,
     /** Whether all decisions have vectors. */
     allIndexed: indexed === decisions,
     /** What the table holds of these decisions. */
@@ -76,7 +85,7 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
       // An exact search asks for more too, so that of equally near decisions the first ids are among them.
       const asked = exact
         ? near(query, await exactly(filter), Math.max(compared.min, limit)).bypassVectorIndex()
-        : near(query, conditions(filter), limit).refineFactor(refined).maximumNprobes(0).minimumNprobes(probed)
+        : fast(near(query, conditions(filter), limit).refineFactor(refined).maximumNprobes(0).minimumNprobes(probed))
       return hits(await asked.select(['id', '_distance']).toArrow())
     },
     /** The exact distances of these that are in the table and have vectors. */
@@ -87,7 +96,7 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
     },
     /** The `limit` best decisions that contain one of the terms, and others, each with its terms. */
     async candidates(terms: readonly string[], filter: DecisionFilter, limit: number) {
-      const match = rows.query().fullTextSearch(new lancedb.MatchQuery(terms.join(' '), 'terms'))
+      const match = fast(rows.query().fullTextSearch(new lancedb.MatchQuery(terms.join(' '), 'terms')))
       const where = conditions(filter).join(' AND ')
       const asked = (where === '' ? match : match.where(where)).limit(Math.max(minCandidates, limit))
       // LanceDB warns if a keyword search does not select its score.
@@ -97,15 +106,17 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
     },
     /** Ids of the decisions that contain all of the terms. */
     async idsContainingAll(terms: readonly string[]): Promise<string[]> {
-      const asked = rows.query().where(hasOf('words', 'all', terms))
+      const asked = fast(rows.query().where(hasOf('words', 'all', terms)))
       return column(await asked.select(['id']).toArrow(), 'id', String)
     },
     /** Number of decisions that contain one of the terms and pass. @param hidden are not counted */
     async count(terms: readonly string[], filter: DecisionFilter, hidden: ReadonlySet<string>): Promise<number> {
       const passing = [hasOf('words', 'any', terms), ...conditions(filter)].join(' AND ')
-      const all = await rows.countRows(passing)
+      const count = async (where: string): Promise<number> =>
+        isPartial ? (await fast(rows.query().where(where)).select(['_rowid']).toArrow()).numRows : rows.countRows(where)
+      const all = await count(passing)
       if (all === 0 || hidden.size === 0) return all
-      return all - (await rows.countRows(`${passing} AND ${anyOf('id', [...hidden])}`))
+      return all - (await count(`${passing} AND ${anyOf('id', [...hidden])}`))
     },
     close() {
       try {

@@ -8,6 +8,8 @@ import { columns, rowOf, rowSchema, sidesOf } from './rows.ts'
 import { decisionsTable, type StoredState, stateTable, writeState } from './state.ts'
 
 export interface WriteOptions {
+  /** Whether all rows are indexed in the end; otherwise only if most are not, since it takes as long as the table is large. */
+  index: boolean
   /** Writes all rows to new files, so that no file holds what was removed. */
   erase: boolean
   /** Vectors from which on a vector index is built. */
@@ -30,7 +32,7 @@ const keepVersionsMs = 60_000
 /**
  * @param generation number of the generation
  * @param before the version that the changes are based on; null for a new table
- * @param next the state that the table has with the changes
+ * @param next the state that the table has with the changes, before it is indexed
  */
 export async function writeChanges(
   engine: Engine,
@@ -38,7 +40,7 @@ export async function writeChanges(
   before: number | null,
   changes: readonly Change[],
   next: Omit<StoredState, 'version'>,
-  { erase, index_from, yieldToEventLoop }: WriteOptions,
+  { index, erase, index_from, yieldToEventLoop }: WriteOptions,
 ): Promise<StoredState> {
   const { arrow, connection } = engine
   const { dimensions, stats } = next
@@ -66,9 +68,10 @@ export async function writeChanges(
     rows.close()
     rows = copy
   }
-  await indexRows(engine, rows, stats.indexed >= index_from ? dimensions : 0)
+  const isIndexed = index || before === null || next.unindexed * 2 > stats.decisions
+  if (isIndexed) await indexRows(engine, rows, stats.indexed >= index_from ? dimensions : 0)
   const commit = async (): Promise<StoredState> => {
-    const state = { ...next, version: await rows.version() }
+    const state = { ...next, version: await rows.version(), unindexed: isIndexed ? 0 : next.unindexed }
     await writeState(engine, generation, state)
     return state
   }
@@ -77,7 +80,7 @@ export async function writeChanges(
     cleanupOlderThan: new Date(erase ? Date.now() : Date.now() - keepVersionsMs),
     deleteUnverified: true,
   }
-  await rows.optimize(cleanup)
+  if (isIndexed) await rows.optimize(cleanup)
   if ((await rows.version()) !== state.version) state = await commit()
   rows.close()
   const states = await connection.openTable(stateTable(generation))
