@@ -24,6 +24,7 @@ export const acceptPins = defineMethod({
   }),
   scope: 'admin',
   effect: 'write',
+  keeps_texts: true,
   async handle(call, { server, tool, seen_at, reason }) {
     if (seen_at !== null && tool === null) throw invalidParam('tool', 'the name of the tool that seen_at is of', '')
     return call.store.transaction(async (tx) => {

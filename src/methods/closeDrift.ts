@@ -24,6 +24,7 @@ export const closeDrift = defineMethod({
   }),
   scope: 'curate',
   effect: 'write',
+  keeps_texts: true,
   cost: 8,
   async handle(call, { agent, category, reason }) {
     if ((agent === undefined) === (category === undefined))

@@ -24,6 +24,7 @@ export const overruleEvidence = defineMethod({
   }),
   scope: 'curate',
   effect: 'write',
+  keeps_texts: true,
   async handle(call, { seq, reason }) {
     const { agent } = call.caller
     const payload = await overruling(call.evidence, { seq, reason, agent })

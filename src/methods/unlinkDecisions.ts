@@ -40,6 +40,7 @@ export const unlinkDecisions = defineMethod({
   scope: 'write',
   also: byCurators,
   effect: 'write',
+  keeps_texts: true,
   mcp: {
     name: 'unlink_decisions',
     title: 'Unlink decisions',

@@ -1,5 +1,6 @@
 /** Secrets in what is recorded: refused with their place, masked or kept, as the operator sets. */
 import { expect, test } from 'bun:test'
+import { methods } from '../../src/methods/table.ts'
 import { type MethodName, memoryProgram } from '../support/program.ts'
 
 const token = `ghp_${'a1B2'.repeat(9)}`
@@ -31,6 +32,14 @@ test('a record, a review, a thought, an update and a link with a secret are refu
     ])
     expect(JSON.stringify(error.data) + error.message).not.toContain(token)
   }
+})
+
+test('each reason that is kept is looked at', () => {
+  const kept = [...methods].flatMap(([name, { params, keeps_texts, effect }]) =>
+    effect !== 'read' && 'reason' in (params as unknown as { entries: object }).entries ? [[name, keeps_texts]] : [],
+  )
+  expect(kept.length).toBeGreaterThan(7)
+  expect(kept.filter(([, looked]) => looked !== true)).toEqual([])
 })
 
 test('CSTP_SECRETS=mask keeps the kind and four characters, allow keeps all', async () => {
