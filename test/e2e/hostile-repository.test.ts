@@ -56,8 +56,8 @@ describeClients(['codex', 'gemini', 'claude-code'], whyNot, (client) => {
   const env = () => ({ CSTP_AGENT: 'ada', CSTP_TOKEN: tokens.ada.split(':')[1]! })
   const spoil = async (files: (typeof hostile)[string]) => {
     for (const [name, what] of Object.entries(files)) {
-      // Gemini CLI has git read it, and then does nothing at all.
-      if (client === 'gemini' && name === '.git/HEAD') continue
+      // These read it, or have git do so, and then do nothing at all.
+      if (client !== 'codex' && name === '.git/HEAD') continue
       const path = join(agent.project, name)
       await mkdir(dirname(path), { recursive: true })
       await (typeof what === 'string' ? writeFile(path, what) : what(path))
