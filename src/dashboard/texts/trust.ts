@@ -29,7 +29,7 @@ export const trust = {
   counted: (scored: string) => `${scored} scored decisions: reviewed, with a confidence, and not abandoned.`,
   agents: {
     title: 'May they decide alone?',
-    lead: 'Alone: the lower bound of what came true reaches the threshold. ○ said, ● came true, with its 95 % interval.',
+    lead: 'Alone: the lower bound of what came true reaches the threshold. The figures are what came true. ○ said, ● came true, with its 95 % interval.',
     threshold: 'Alone from a lower bound of',
     thresholds: [
       ['60', '60 %'],
@@ -37,13 +37,7 @@ export const trust = {
       ['80', '80 %'],
       ['90', '90 %'],
     ] as [string, string][],
-    heads: [
-      'Agent',
-      'High stakes: came true, last 30 days',
-      'Critical stakes: came true, last 30 days',
-      'Last 12 weeks',
-      'What to do',
-    ],
+    heads: ['Agent', 'High stakes, last 30 days', 'Critical stakes, last 30 days', 'Last 12 weeks', 'What to do'],
     alone: 'alone',
     notAlone: 'not alone',
     belowCritical: 'alone below critical',
