@@ -126,6 +126,7 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
 - { id: here, action: warn, description: Tell the team, scope: acme/shop, condition_stakes: high }
 - { id: trade, action: block, description: Limits of trades, condition_category: trading }
 - { id: drop, action: step_up, description: Deletes a table of the database, conditions: [{ type: command, program: dropdb }] }
+- { id: fetched, action: block, description: Of the code nobody has seen the end and the server can send the shell another, conditions: [{ type: command, program: curl }] }
 - { id: push, action: step_up, description: Rewrites the history of a branch on the server, conditions: [{ type: command, program: git, subcommand: push }] }
 `)
     await program.record({ decision: 'Keep the orders in one database', category: 'architecture' })

@@ -25,18 +25,24 @@ export async function bearingOn(
   texts: readonly string[],
 ): Promise<Bears> {
   const terms = queryTerms(task)
+  const known = new Map(texts.map((text) => [text, termsOf(text).counts]))
+  // A word that most of the texts have, such as "the", says nothing about one of them.
+  const weights = terms.map((term) => {
+    const holding = [...known.values()].filter((counts) => counts.has(term)).length
+    return Math.log(1 + (known.size - holding + 0.5) / (holding + 0.5))
+  })
+  const ideal = weights.reduce((sum, weight) => sum + weight, 0)
   const vectors = await phrases.vectors([task, ...texts], signal)
   const asked = vectors.get(task)
-  const bears = (text: string): boolean => {
-    const known = termsOf(text).counts
-    const share = terms.filter((term) => known.has(term)).length / Math.max(1, terms.length)
+  const near = [...known].filter(([text, counts]) => {
+    const share = terms.reduce((sum, term, at) => sum + (counts.has(term) ? weights[at]! / ideal : 0), 0)
     const vector = vectors.get(text)
     const distance = asked && vector ? distanceOf(asked, vector) : null
     const question = { terms: terms.length, decisions: texts.length, by_meaning: distance !== null }
     return stateOf({ distance, share }, question, embedder) === 'found'
-  }
-  const known = new Map(texts.map((text) => [text, bears(text)]))
-  return (text) => known.get(text) ?? false
+  })
+  const bearing = new Set(near.map(([text]) => text))
+  return (text) => bearing.has(text)
 }
 
 /** What a rule is for, in one text; never empty. */
