@@ -25,8 +25,9 @@ export interface Shown {
 export const isFailure = ({ outcome }: Pick<QueryHit, 'outcome'>): boolean =>
   outcome === 'failure' || outcome === 'partial' || outcome === 'abandoned'
 
-/** Most hits that only may fit. */
+/** Most hits that only may fit, and how near to the best one each must be: of those farther away one in eleven bore on a question about the shop or the clinic. */
 const maxWeak = 2
+const weakFloor = 0.85
 /**
  * The relevance that a hit needs: the more are shown before it, the nearer it must be to the best one. In a large store the tenth hit is a
  * precedent by its distance alone, and says nothing new. A failure counts more, since to miss it costs more; one that was replaced is no
@@ -97,7 +98,8 @@ export async function precedentsOf(
   }
   const shown: Shown[] = []
   for (const { shown: one, found, fits } of groups.values()) {
-    if (!fits || (shown.length > 0 && weightOf(one) < floorAt(shown.length))) continue
+    const isNear = found ? weightOf(one) >= floorAt(shown.length) : one.relevance >= weakFloor
+    if (!fits || (shown.length > 0 && !isNear)) continue
     if (found || shown.filter(({ weak }) => weak).length < maxWeak) shown.push({ ...one, weak: !found })
   }
   return withSuccessors(decisions, shown)
