@@ -1,4 +1,7 @@
-/** Entry point of the program: runs the command line. */
+/** Entry point of the program: runs the command line, or what a server has started to write its search index. */
 import { run } from './cli/run.ts'
 
-process.exitCode = await run(process.argv.slice(2))
+const args = process.argv.slice(2)
+
+if (args[0] === 'rewrite-index') await (await import('./drivers/search/lancedb/rewrite.ts')).rewriteHere()
+process.exitCode = await run(args)

@@ -1,12 +1,14 @@
 /** `service.json` in a data folder: how its service is reached and started, for clients that start it when they need it. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { devNull, homedir } from 'node:os'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { quoted, type ServiceFile } from '../../plugin/hooks/cstp-hook.mjs'
 import { replaceFile } from '../core/disk.ts'
+import { isCompiled, ownCommand } from '../drivers/shared/program.ts'
 import { type Configuration, type SettingName, settings as table } from './config/config.ts'
 
 export type { ServiceFile }
+export { isCompiled, ownCommand }
 
 const place = (data_dir: string): string => join(data_dir, 'service.json')
 
@@ -24,15 +26,6 @@ export function runningAt(data_dir: string, port: number): { url: string; pid: n
   const { url, pid } = readServiceFile(data_dir) ?? {}
   return url !== undefined && pid != null && new URL(url).port === String(port) && isAlive(pid) ? { url, pid } : null
 }
-
-/** Whether this program is one file, with its runtime in it. */
-export const isCompiled = /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main)
-
-/** What keeps Bun from the settings of the folder that it is started in: a repository could have it run code, or call another server. */
-export const bunFlags: readonly string[] = [`--config=${devNull}`, '--no-env-file']
-
-/** The command of this program by absolute paths: the binary, or Bun and the file that it runs. */
-export const ownCommand = (): string[] => (isCompiled ? [process.execPath] : [process.execPath, ...bunFlags, Bun.main])
 
 /** A script of a data folder that runs this program there: the name that people type. */
 export const launcherOf = (data_dir: string): string => join(data_dir, 'bin', 'cstp')

@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import { quoted, reportsName } from '../../../plugin/hooks/cstp-hook.mjs'
 import type { HookMode } from '../../domain/hook/event.ts'
-import { bunFlags, launcherOf } from '../service-file.ts'
+import { bunFlags } from '../../drivers/shared/program.ts'
+import { launcherOf } from '../service-file.ts'
 
 export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
 export type InitClient = (typeof initClients)[number]

@@ -12,6 +12,7 @@ import { type LanceOptions, openLanceSearch } from '../../../src/drivers/search/
 import { load } from '../../../src/drivers/search/lancedb/library.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { holding } from '../../support/erasure.ts'
+import { cstpCommand } from '../../support/process.ts'
 import { serveS3 } from '../../support/s3-server.ts'
 import { openOwnership } from '../../support/search-ownership.ts'
 import { answers, dimensions, expectSame, generation, many, one, opened } from './lancedb-tools.ts'
@@ -328,6 +329,35 @@ describe('erasure', () => {
     expect(await index.purge([gone.id])).toBe(true)
     expect(holding(url, word)).toEqual([])
     await Promise.all([index.close(), without.close()])
+  })
+
+  test('is done by a process that ends with the one that started it', async () => {
+    const reached = Promise.withResolvers<void>()
+    // An object store that never answers.
+    const silent = Bun.serve({
+      port: 0,
+      fetch: () => {
+        reached.resolve()
+        return new Promise<Response>(() => {})
+      },
+    })
+    const storage_options = { ...s3.storage_options, endpoint: silent.url.href }
+    const what = {
+      url: 's3://bucket/silent',
+      storage_options,
+      name: 'a',
+      version: 1,
+      dimensions,
+      indexed_dimensions: 0,
+    }
+    const child = Bun.spawn([...cstpCommand, 'rewrite-index'], { stdin: 'pipe' })
+    child.stdin.write(`${JSON.stringify(what)}\n`)
+    child.stdin.flush()
+    await reached.promise
+    expect(child.exitCode).toBeNull()
+    child.stdin.end()
+    expect(await child.exited).toBe(1)
+    await silent.stop(true)
   })
 
   test('during a write leaves nothing in the end', async () => {

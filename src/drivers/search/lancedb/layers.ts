@@ -131,7 +131,8 @@ export async function openLayers(
     const unindexed = (before?.unindexed ?? 0) + changes.length
     const next = { store, embedder, dimensions, watermark: applied, unindexed, stats: new TermStats(overlay.stats) }
     const state = await writeChanges(engine, generation.number, before?.version ?? null, changes, next, {
-      ...options,
+      index: options.index,
+      erase: options.erase ? place : null,
       index_from,
       yieldToEventLoop: async () => {
         if (closed || !(await lease.renew())) throw new Error('The write was stopped')

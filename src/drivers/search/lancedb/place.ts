@@ -80,6 +80,8 @@ export function openPlace({
   }
 
   return {
+    url,
+    storage_options,
     log,
     ownership,
     engine: open,

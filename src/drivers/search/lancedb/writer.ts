@@ -1,17 +1,18 @@
 /** Writes changes to the table of decisions, indexes it, and commits its new state. */
 import type { Table } from '@lancedb/lancedb'
-import { decisionFields } from '../../../../sdk/schema/decision-fields.ts'
 import { anyOf } from './filter.ts'
+import { indexRows } from './indices.ts'
 import { creation, type Engine } from './library.ts'
 import type { Change } from './overlay.ts'
-import { columns, rowOf, rowSchema, sidesOf } from './rows.ts'
+import { type Rewriting, rewriteApart } from './rewrite.ts'
+import { rowOf, rowSchema } from './rows.ts'
 import { decisionsTable, type StoredState, stateTable, writeState } from './state.ts'
 
 export interface WriteOptions {
   /** Whether all rows are indexed in the end; otherwise only if most are not, since it takes as long as the table is large. */
   index: boolean
-  /** Writes all rows to new files, so that no file holds what was removed. */
-  erase: boolean
+  /** Where the index is, if all rows are to be written to new files, so that no file holds what was removed. */
+  erase: Pick<Rewriting, 'url' | 'storage_options'> | null
   /** Vectors from which on a vector index is built. */
   index_from: number
   /** Resolves when other work of the process has had its turn. */
@@ -20,12 +21,6 @@ export interface WriteOptions {
 
 /** Rows passed to LanceDB at once: converting more of them would block the process noticeably. */
 const rowsAtOnce = 250
-/** Rows copied at once, as LanceDB returned them. */
-const copiedAtOnce = 1_000
-/** Bits of a dimension in the vector index. */
-const vectorBits = 4
-/** The longest term has 64 characters; LanceDB counts bytes. */
-const maxTokenLength = 1_024
 /** Other processes may read a former version for so long; after that they open the newest one. Each may hold all rows again. */
 const keepVersionsMs = 60_000
 
@@ -58,18 +53,19 @@ export async function writeChanges(
     if (added.length > 0) await rows.add(added)
     await yieldToEventLoop()
   }
+  const indexed_dimensions = stats.indexed >= index_from ? dimensions : 0
   if (erase) {
     // Deleted rows stay in the files that held them until all rows are in new ones.
-    await rows.checkout(await rows.version())
-    const copy = await connection.createEmptyTable(name, schema, { mode: 'overwrite' })
-    const count = await rows.countRows()
-    for (let at = 0; at < count; at += copiedAtOnce)
-      await copy.add(await rows.query().offset(at).limit(copiedAtOnce).toArrow())
+    const version = await rows.version()
     rows.close()
-    rows = copy
+    await rewriteApart(
+      { url: erase.url, storage_options: erase.storage_options, name, version, dimensions, indexed_dimensions },
+      yieldToEventLoop,
+    )
+    rows = await connection.openTable(name)
   }
   const isIndexed = index || before === null || next.unindexed * 2 > stats.decisions
-  if (isIndexed) await indexRows(engine, rows, stats.indexed >= index_from ? dimensions : 0)
+  if (isIndexed && !erase) await indexRows(engine, rows, indexed_dimensions)
   const commit = async (): Promise<StoredState> => {
     const state = { ...next, version: await rows.version(), unindexed: isIndexed ? 0 : next.unindexed }
     await writeState(engine, generation, state)
@@ -96,33 +92,4 @@ async function openCommitted({ connection }: Engine, name: string, version: numb
   await rows.checkout(version)
   await rows.restore()
   return rows
-}
-
-/** Creates the indices that are missing, and brings the others up to date. @param dimensions 0 for no vector indices */
-async function indexRows({ lancedb: { Index } }: Engine, rows: Table, dimensions: number): Promise<void> {
-  await rows.optimize()
-  const existing = new Set((await rows.listIndices()).flatMap((index) => index.columns))
-  const create = async (column: string, config: ReturnType<typeof Index.btree>) => {
-    if (!existing.has(column)) await rows.createIndex(column, { config })
-  }
-  for (const column of columns) {
-    const { type } = decisionFields[column]
-    if (column === 'id' || type === 'time') await create(column, Index.btree())
-    else if (type === 'text') await create(column, Index.bitmap())
-    else if (type === 'texts') await create(column, Index.labelList())
-  }
-  await create('words', Index.labelList())
-  // The terms come from our own analysis: LanceDB only has to split them.
-  const terms = Index.fts({
-    baseTokenizer: 'whitespace',
-    stem: false,
-    removeStopWords: false,
-    lowercase: false,
-    asciiFolding: false,
-    withPosition: false,
-    maxTokenLength,
-  })
-  await create('terms', terms)
-  for (const side of sidesOf(dimensions))
-    await create(side, Index.ivfRq({ distanceType: 'cosine', numBits: vectorBits }))
 }
