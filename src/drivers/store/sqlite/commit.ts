@@ -149,6 +149,8 @@ export function committer(options: CommitterOptions): Committer {
           setState(num, temp.state)
         }
         synced = syncFiles(temps)
+        // It may fail while the log is synced, before anything waits for it.
+        synced.catch(() => {})
         run('COMMIT')
         isCommitted = isDirty = unsynced = true
         await syncLog()
