@@ -3,9 +3,10 @@ import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createToken } from '../../../src/app/tokens.ts'
 import type { Bench } from '../bench.ts'
-import { callBody, inTurn, post, readFigures } from '../calls.ts'
+import { callBody, inTurn, type Next, post, readFigures } from '../calls.ts'
 import { questionOf } from '../corpus.ts'
 import { percentile } from '../load.ts'
+import type { Child } from '../process.ts'
 import { rowOf } from '../report.ts'
 
 const part = 'workspaces'
@@ -65,16 +66,17 @@ export async function workspaces(bench: Bench): Promise<void> {
   const single = await bench.quietServer(await bench.scratch(size, 'local'))
   const queries = Array.from({ length: warm }, (_, at) => query(at))
   const open = tokens.slice(-warm)
-  const one = inTurn(queries.map((body) => post(single, body)))
-  const spread = inTurn(queries.map((body, at) => post(child, body, open[at])))
+  const asked: [string, Child, Next][] = [
+    ['a server with one', single, inTurn(queries.map((body) => post(single, body)))],
+    ['one of the open ones', child, inTurn(queries.map((body) => post(child, body, open[0])))],
+    [`over ${warm} open ones`, child, inTurn(queries.map((body, at) => post(child, body, open[at])))],
+  ]
   // In turns, since the machine itself is faster in one minute than in the next.
-  const found = { one: [] as Figures[], spread: [] as Figures[] }
-  for (let round = 0; round < rounds; round++) {
-    found.one.push(await readFigures(single, one))
-    found.spread.push(await readFigures(child, spread))
-  }
-  bench.add(rowOf(part, 'query by keyword, a server with one', { size, ...middle(found.one) }))
-  bench.add(rowOf(part, `query by keyword, over ${warm} open ones`, { size, ...middle(found.spread) }))
+  const found = asked.map((): Figures[] => [])
+  for (let round = 0; round < rounds; round++)
+    for (const [at, [, server, next]] of asked.entries()) found[at]!.push(await readFigures(server, next))
+  for (const [at, [what]] of asked.entries())
+    bench.add(rowOf(part, `query by keyword, ${what}`, { size, ...middle(found[at]!) }))
   await single.stop()
   bench.add(rowOf(part, `server, after reads`, { size, rss_mb: child.rss() / mb }))
   await child.stop()
