@@ -12,7 +12,7 @@ import { type LanceOptions, openLanceSearch } from '../../../src/drivers/search/
 import { load } from '../../../src/drivers/search/lancedb/library.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { holding } from '../../support/erasure.ts'
-import { cstpCommand } from '../../support/process.ts'
+import { fromSource } from '../../support/process.ts'
 import { serveS3 } from '../../support/s3-server.ts'
 import { openOwnership } from '../../support/search-ownership.ts'
 import { answers, dimensions, expectSame, generation, many, one, opened } from './lancedb-tools.ts'
@@ -350,10 +350,10 @@ describe('erasure', () => {
       dimensions,
       indexed_dimensions: 0,
     }
-    const child = Bun.spawn([...cstpCommand, 'rewrite-index'], { stdin: 'pipe' })
+    const child = Bun.spawn([...fromSource, 'rewrite-index'], { stdin: 'pipe' })
     child.stdin.write(`${JSON.stringify(what)}\n`)
     child.stdin.flush()
-    await reached.promise
+    await Promise.race([reached.promise, child.exited])
     expect(child.exitCode).toBeNull()
     child.stdin.end()
     expect(await child.exited).toBe(1)
