@@ -25,7 +25,9 @@ const changes = fc.array(
   fc.record<Change>({
     table: fc.constantFrom('rows', 'keyed'),
     kind: fc.constantFrom('put', 'put', 'delete'),
-    key: fc.nat(60),
+    // One byte in the file, and no character of a text: a text that is cut in an index, its key and the up to three bytes behind it that are
+    // too few for SQLite to count as free would read like another text.
+    key: fc.integer({ min: 2, max: 31 }),
     length: fc.oneof(fc.nat(600), fc.nat(14_000)),
   }),
   { minLength: 50, maxLength: 400 },
