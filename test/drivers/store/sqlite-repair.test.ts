@@ -47,6 +47,16 @@ test.each([
   await store.close()
 })
 
+test('a start writes the files of first decisions that were committed, and whose process ended before they were in place', async () => {
+  const dir = await prepared()
+  behind(dir, (db) => db.run('insert or ignore into pending_files select num, revision from decisions'))
+  rmSync(join(dir, 'decisions'), { recursive: true })
+  const store = await openAt(dir)
+  expect(differences(dir)).toEqual([])
+  expect(await countDecisions(store.decisions, {})).toBe(3)
+  await store.close()
+})
+
 test('while a store is open, its decisions stay, and what it can’t keep in files is refused', async () => {
   const dir = await prepared()
   const store = await openAt(dir)

@@ -15,8 +15,10 @@ const isEmpty = (folder: string): boolean =>
 /** What is wrong if the files of all decisions are gone; else null. */
 export function lostFiles(db: Database, root: string): string | null {
   if (!isEmpty(root)) return null
-  const { n } = db.query<{ n: number }, []>('select count(*) as n from decisions where gone < 2').get()!
-  return n === 0 ? null : `${root} has no files, and the database has ${n} decisions`
+  // A first decision may be committed, and its file not be in place yet; the start writes it.
+  const count = 'select count(*) as n from decisions where gone < 2 and num not in (select num from pending_files)'
+  const { n } = db.query<{ n: number }, []>(count).get()!
+  return n === 0 || !isEmpty(root) ? null : `${root} has no files, and the database has ${n} decisions`
 }
 
 /** What to do about it. */
