@@ -56,6 +56,35 @@ function finds(text: string, pattern: string): boolean {
   return expression.test(text)
 }
 
+/** Positions in new states of an automaton, and steps of a reading without one: each takes about 25 ms for one text. */
+const [maxPositions, maxSlowSteps] = [100_000, 2_000_000]
+
+/**
+ * An automaton decides a text in one step a character, unless the text makes it have ever new states: then the library follows all ways
+ * through the expression at once, for each character. Both are limited, so that no text holds others up.
+ */
+function bounded(expression: RE2JS): RE2JS {
+  const engine = expression.re2()
+  const { dfa } = engine
+  const [match, makeState] = [dfa.match.bind(dfa), dfa.makeState.bind(dfa)]
+  const followAll = engine.doExecuteNFA.bind(engine)
+  let left = 0
+  dfa.match = (...given) => {
+    left = maxPositions
+    return match(...given)
+  }
+  dfa.makeState = (positions, ...rest) => {
+    left -= positions.length
+    return left < 0 ? null : makeState(positions, ...rest)
+  }
+  engine.doExecuteNFA = (input, ...rest) => {
+    if (input.endPos() * expression.programSize() > maxSlowSteps)
+      throw new EvaluationError('matches() would take too long with this text')
+    return followAll(input, ...rest)
+  }
+  return expression
+}
+
 const maxExpression = 1_000
 const maxProgram = 500
 /** What counts as one step: an escape, a class, or a character. */
@@ -127,7 +156,7 @@ function expressionProblem(given: unknown, expressions: Map<string, RE2JS>): str
   if (steps > maxProgram)
     return `the expression of matches() has at most ${maxProgram} steps, this one about ${steps}: a counted repeat counts as often as it may`
   try {
-    expressions.set(text, RE2JS.compile(text))
+    expressions.set(text, bounded(RE2JS.compile(text)))
     return null
   } catch (error) {
     return `matches() can't use ${JSON.stringify(text)}: ${messageOf(error)}`

@@ -1,5 +1,7 @@
 /** CEL: compiled and typed when loaded, refused where it could run long, and an error where it can't answer. */
 import { describe, expect, test } from 'bun:test'
+import { RE2JS } from 're2js'
+import { random } from '../../../../sdk/storage/conformance/search/corpus.ts'
 import type { Action } from '../../../../src/domain/policy/rules/action.ts'
 import { compileCel } from '../../../../src/domain/policy/rules/cel.ts'
 import { cpuClock } from '../../../support/cpu.ts'
@@ -93,4 +95,16 @@ test('a regular expression reads a large text in no time, and one that is too la
   for (const small of ['\\\\w{1,400}', '[]{9}a]{100}', '\\\\x{10FFFF}{40}', '(?:a{10}b){40}'])
     expect(compileCel(`matches(action.description, "${small}")`).error).toBeNull()
   expect(spent()).toBeLessThan(500)
+})
+
+test('a text that gives an expression ever new states counts against the action once it is large, and is answered while it is small', async () => {
+  const expression = '[ab]*a[ab]{150}[xy]'
+  const next = random(1)
+  const text = Array.from({ length: 262_144 }, () => (next() < 0.5 ? 'a' : 'b')).join('')
+  const spent = cpuClock()
+  const about = (text: string) => cell(`matches(action.context.text, "${expression}")`, { context: { text } })
+  expect(await about(text)).toBe('!')
+  expect(spent()).toBeLessThan(500)
+  for (const some of [text.slice(0, 10_000), `${text.slice(0, 9_000)}x`])
+    expect(await about(some)).toBe(RE2JS.compile(expression).test(some) ? 'y' : 'n')
 })
