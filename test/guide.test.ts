@@ -151,9 +151,8 @@ for (const page of pages) {
     for (const { line, language, text, prints } of run) {
       test(`line ${line}: ${language}`, async () => {
         const { env, token, cwd, service } = place
-        const listed = await execute(['cstp', 'call', 'listDecisions', '{"limit":1}'], env, cwd)
-        const last = (JSON.parse(listed.out) as { decisions: { id: string }[] }).decisions[0]?.id ?? '<id>'
-        const script = text.replaceAll('<id>', last).replaceAll('127.0.0.1:9991', new URL(service.url).host)
+        const id = text.includes('<id>') ? await lastId(env, cwd) : ''
+        const script = text.replaceAll('<id>', id).replaceAll('127.0.0.1:9991', new URL(service.url).host)
         const file = join(cwd, `block-${line}.${language}`)
         await writeFile(file, script)
         const command = language === 'sh' ? ['bash', '-euo', 'pipefail', file] : ['bun', file]
@@ -174,6 +173,11 @@ for (const page of pages) {
       })
     }
   })
+}
+
+async function lastId(env: Record<string, string>, cwd: string): Promise<string> {
+  const { out } = await execute(['cstp', 'call', 'listDecisions', '{"limit":1}'], env, cwd)
+  return (JSON.parse(out) as { decisions: { id: string }[] }).decisions[0]?.id ?? '<id>'
 }
 
 async function execute(command: string[], env: Record<string, string>, cwd: string) {
