@@ -1,7 +1,6 @@
 /**
  * Writes the next migration of each group of tables whose `schema.ts` has changed: `bun run migrations`. What Drizzle can't express
- * (triggers, functions, storage parameters) is written by hand in a file of the same number. Until the first release there is only
- * number 0000: remove `0000_tables.sql` and `snapshot.json` to generate it again.
+ * (triggers, functions, storage parameters) is written by hand in a file of the same number.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'

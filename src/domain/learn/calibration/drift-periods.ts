@@ -116,8 +116,8 @@ export async function driftOf(
   thresholds = defaultThresholds,
 ): Promise<Omit<DriftReport, 'history'>> {
   const of = periods(filter, now_ms)
-  const recent = scoredOf(await outcomeGroups(store.decisions, of.recent))
-  const historical = scoredOf(await outcomeGroups(store.decisions, of.historical))
+  const recent = scoredOf(await outcomeGroups(store.decisions, { ...of.recent, scored: true }))
+  const historical = scoredOf(await outcomeGroups(store.decisions, { ...of.historical, scored: true }))
   const days = await sequence(store, filter)
   const closed = await closedDays(store, filter)
   return {

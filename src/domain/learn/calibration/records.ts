@@ -17,7 +17,7 @@ export async function withRecords<A extends Pick<Approval, 'requester' | 'action
   const recordOf = async (agent: string, stakes: Stakes) => {
     const filter = { agent, stakes: [stakes] }
     const [groups, verdict] = await Promise.all([
-      outcomeGroups(store.decisions, filter),
+      outcomeGroups(store.decisions, { ...filter, scored: true }),
       verdictOn(store, filter, now_ms),
     ])
     return { stakes, overall: overall(scoredOf(groups)), verdict }

@@ -33,7 +33,7 @@ export async function verdictSums({ decisions }: Scored, filter: DecisionFilter,
 /** The verdict on the decisions that the filter passes. */
 export async function verdictOn({ decisions }: Scored, filter: DecisionFilter, now_ms: number): Promise<Verdict> {
   const [groups, { sums, recent }] = await Promise.all([
-    outcomeGroups(decisions, filter),
+    outcomeGroups(decisions, { ...filter, scored: true }),
     verdictSums({ decisions }, filter, now_ms),
   ])
   return verdictOf(scoredOf(groups), sums, recent)

@@ -2,8 +2,10 @@
 import type { Briefing } from '../../../../sdk/schema/briefing.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
+import { outcomeValues } from '../../../../sdk/schema/values.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
-import { countBy, countDecisions, scoreSums } from '../../../../sdk/storage/groups.ts'
+import { outcomeValue } from '../../../../sdk/storage/fields.ts'
+import { countBy, weigher } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import { isDryRun } from '../../../core/audit.ts'
 import { countOf, round, type Scored } from '../../../core/figures.ts'
@@ -59,29 +61,33 @@ async function worseOf(tools: BriefingTools, filter: DecisionFilter): Promise<Br
 const startOfDay = (ms: number): number => Math.floor(ms / dayMs) * dayMs
 const dayOf = (ms: number): string => timestamp(ms).slice(0, 10)
 
-/** Success rates of the last weeks, each ending on the weekday of today. */
+/** Success rates of the last weeks, each ending on the weekday of today. A result that several decisions share weighs one in each week. */
 async function weeksOf(
-  { store, now_ms, yieldToEventLoop }: BriefingTools,
+  { store, now_ms }: BriefingTools,
   filter: DecisionFilter,
   changes: readonly string[],
 ): Promise<Briefing['weeks']> {
   const end = startOfDay(now_ms) + dayMs
-  const weeks: Briefing['weeks'] = []
-  for (let left = weeksShown; left > 0; left--) {
-    const from = end - left * weekDays * dayMs
+  const starts = Array.from({ length: weeksShown }, (_, at) => end - (weeksShown - at) * weekDays * dayMs)
+  const groups = await store.decisions.groups(
+    { ...filter, scored: true, created_from_ms: starts[0]!, created_to_ms: end - 1 },
+    ['day', 'confidence_at_record', 'outcome', 'settled_by', 'result'],
+  )
+  return starts.map((from) => {
     const until = from + weekDays * dayMs
-    const bounds = { created_from_ms: from, created_to_ms: until - 1 }
-    const sums = await scoreSums(store.decisions, { ...filter, ...bounds })
-    const total = (of: 'value' | 'count') => sums.reduce((sum, one) => sum + one[of], 0)
-    weeks.push({
+    const own = groups.filter(({ day }) => day >= dayOf(from) && day < dayOf(until))
+    const weigh = weigher(own)
+    const weights = own.map((group) => [weigh(group), outcomeValue[group.outcome!]!] as const)
+    return {
       from: dayOf(from),
       complete: until < end,
       rules_changed: changes.some((at) => Date.parse(at) >= from && Date.parse(at) < until),
-      ...rateOf(total('value'), total('count')),
-    })
-    await yieldToEventLoop()
-  }
-  return weeks
+      ...rateOf(
+        weights.reduce((sum, [weight, value]) => sum + weight * value, 0),
+        weights.reduce((sum, [weight]) => sum + weight, 0),
+      ),
+    }
+  })
 }
 
 const newest = async ({ store }: BriefingTools, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
@@ -163,9 +169,9 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
   const period = { ...filter, created_from_ms: since_ms }
   const since = timestamp(since_ms)
   const worse = await worseOf(tools, filter)
-  const [recorded, outcomes, agents, before] = await Promise.all([
-    countDecisions(decisions, period),
-    decisions.groups({ ...filter, status: ['reviewed'] }, ['reviewed_day', 'outcome']),
+  const [outcomes, agents, before] = await Promise.all([
+    // Every reviewed decision has an outcome, and no other one has.
+    decisions.groups({ ...filter, outcome: [...outcomeValues] }, ['reviewed_day', 'outcome']),
     countBy(decisions, period, 'agent'),
     countBy(decisions, { ...filter, created_to_ms: since_ms - 1 }, 'agent'),
   ])
@@ -189,7 +195,7 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
   const count = (groups: readonly { count: number }[]) => groups.reduce((sum, one) => sum + one.count, 0)
   return {
     since,
-    decisions: recorded,
+    decisions: count(agents),
     reviewed: count(lately),
     failed: count(lately.filter(({ outcome }) => outcome === 'failure')),
     cause: causeOf(failures.filter(isLate)),

@@ -183,7 +183,7 @@ async function lookUp(
   }
   if (group === 'calibration') {
     const alike = category !== null && { alike: { category: fold(action, category) } }
-    const groups = await outcomeGroups(store.decisions, { agent, ...alike })
+    const groups = await outcomeGroups(store.decisions, { agent, ...alike, scored: true })
     const scored = scoredOf(groups.filter(({ settled_by }) => isIndependent(settled_by)))
     const n = countOf(scored)
     return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }

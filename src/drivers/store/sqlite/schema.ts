@@ -48,7 +48,7 @@ export const decisions = sqliteTable(
     index('decisions_created').on(created_ms, id).where(sql`gone = 0`),
     index('decisions_agent').on(table.agent, created_ms, id).where(sql`gone = 0`),
     index('decisions_project').on(table.project, created_ms, id).where(sql`gone = 0`),
-    // In the order in which drift and calibration group: they read the index alone.
+    // In the order in which drift and calibration group: they read an index alone.
     index('decisions_scored')
       .on(
         table.category,
@@ -58,8 +58,26 @@ export const decisions = sqliteTable(
         created_ms,
         table.agent,
         table.stakes,
+        table.reviewed_ms,
+        table.project,
+        table.pr,
       )
       .where(sql`gone = 0`),
+    // The same of an agent. A new decision has no outcome, so recording doesn't write it.
+    index('decisions_settled')
+      .on(
+        table.agent,
+        table.reviewed_ms,
+        table.confidence_at_record,
+        table.outcome,
+        table.settled_by,
+        table.stakes,
+        table.category,
+        created_ms,
+        table.project,
+        table.pr,
+      )
+      .where(sql`gone = 0 and outcome is not null`),
     index('decisions_updated').on(table.updated_ms).where(sql`gone = 0`),
     index('decisions_pr').on(table.pr).where(sql`gone = 0 and pr is not null`),
     index('decisions_feature').on(table.feature).where(sql`gone = 0 and feature is not null`),
