@@ -2245,7 +2245,7 @@ export interface QueryDecisionsResult {
    * `precedents` counts those that fit.
    */
   total: number
-  /** The query as given. */ query: string
+  /** The query, without what is likely a secret. */ query: string
   /** Duration of the search in milliseconds. */ query_time_ms: number
   /** The authenticated agent. */ agent: string
   /** Search by meaning, by keyword, or by both. */ retrieval_mode: 'semantic' | 'keyword' | 'hybrid'

@@ -8,7 +8,7 @@ import { type Caller, mayRead } from '../core/caller.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
 import { compileParams } from '../core/params.ts'
-import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
+import { certainSecret, maskSecrets, withoutSecretTexts } from '../core/secrets.ts'
 import { openUngated } from '../domain/hook/ungated.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { AlteredRecord } from '../domain/ledger/thread/attested.ts'
@@ -48,6 +48,12 @@ const outcomeUnknown =
 /** Most outages end within seconds: a failover, a restart, a disk that is full for a moment. */
 const retryAfterMs = 1_000
 
+/** The error without what is likely a secret: a caller writes one where an id or a number belongs, too. */
+function masked(error: CstpError): CstpError {
+  const [message, data] = [maskSecrets(error.message), withoutSecretTexts(error.data)]
+  return message === error.message && data === error.data ? error : new CstpError(error.error, message, data)
+}
+
 /** Maps a thrown error to one for the caller. The original is only logged, since it may contain file names or secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
   const { request_id, method, caller } = request
@@ -59,7 +65,7 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
       ...describeError(error),
     })
   if (error instanceof CstpError) {
-    if (error.error !== 'internal_error') return error
+    if (error.error !== 'internal_error') return masked(error)
     failed()
     return new CstpError(error.error, error.message, { ...error.data, request_id }, { cause: error })
   }

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { type CstpError, type Issue, invalidParam, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
+import { maskSecrets } from './secrets.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
 /** The parts of valibot's schema objects that are used here. */
@@ -169,19 +170,22 @@ function leaves(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
     : deep.map((inner) => ({ ...inner, path: [...(issue.path ?? []), ...(inner.path ?? [])] as never }))
 }
 
-/** Classes of values in words. */
-const kinds: Record<string, string> = { Object: 'an object', Array: 'an array' }
+/** What the library calls a value, in words. A value itself is shown as JSON; of an object or an array only that it is one. */
+export const inWords = (text: string): string =>
+  text.replace(/(?<!["\w])(?:Object|Array)(?!["\w])/g, (kind) => `an ${kind.toLowerCase()}`)
 
 function asIssue(issue: v.BaseIssue<unknown>): Issue {
   const path = shorten((issue.path ?? []).map((item) => String(item.key)).join('.'))
   const missing = issue.kind === 'schema' && issue.received === 'undefined'
-  const expected =
-    issue.kind === 'schema' && !missing ? (issue.expected ?? issue.message) : missing ? 'a value' : issue.message
-  const received = shorten(issue.received)
-  const named = kinds[received] ?? received
+  const expected = missing
+    ? 'a value'
+    : issue.kind === 'schema'
+      ? inWords(issue.expected ?? issue.message)
+      : issue.message
+  const received = shorten(inWords(issue.received))
   // What is expected of a list or an object says what is wrong with it.
-  const isSaid = issue.kind !== 'schema' && named !== received
-  const message = missing ? 'is required' : `expected ${expected}${isSaid ? '' : `, received ${named}`}`
+  const isSaid = issue.kind !== 'schema' && received !== issue.received
+  const message = missing ? 'is required' : `expected ${expected}${isSaid ? '' : `, received ${received}`}`
   return { path, expected, received, message }
 }
 
@@ -248,9 +252,14 @@ function findUnkept(
   return null
 }
 
-/** Shortens a path or value for an error. */
-export const shorten = (text: string): string =>
-  text.length > 100 ? `${text.slice(0, 100).toWellFormed()}…` : text.toWellFormed()
+/** Characters of a path or value that are looked at for secrets: the longest is recognised by its beginning. */
+const looked = 1_000
+
+/** A path or value for an error: short, and without what is likely a secret. */
+export function shorten(text: string): string {
+  const shown = maskSecrets(text.slice(0, looked))
+  return shown.length > 100 ? `${shown.slice(0, 100).toWellFormed()}…` : shown.toWellFormed()
+}
 
 /** @throws CstpError `invalid_params` with the path of the first part that would not be stored unchanged */
 export function checkKept(params: unknown): void {

@@ -8,6 +8,7 @@ import { parseRecord } from '../../sdk/storage/decisions.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
+import { maskSecrets } from '../core/secrets.ts'
 import { type Hit, hitOf, Scores } from '../domain/record/decision/hits.ts'
 import { toFilter } from '../domain/record/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/record/deliberation/inputs.ts'
@@ -87,7 +88,7 @@ async function find(
     decisions: hits.map(shown),
     ...(published.length > 0 && { published: published.map((hit) => ({ workspace: hit.workspace, ...shown(hit) })) }),
     total,
-    query,
+    query: maskSecrets(query),
     query_time_ms: call.now() - start,
     agent: call.caller.agent,
     retrieval_mode,
@@ -114,7 +115,7 @@ export const queryDecisions = defineMethod({
         'Decisions that match the filters and can be ranked in this mode, whether they fit the query or not; `precedents` counts those that fit.',
       ),
     ),
-    query: v.string(),
+    query: v.pipe(v.string(), d('The query, without what is likely a secret.')),
     query_time_ms: v.number(),
     agent: v.string(),
     retrieval_mode: RetrievalMode,

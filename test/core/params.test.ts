@@ -140,7 +140,18 @@ describe('values', () => {
 
   test('of a union the option that got furthest speaks', () => {
     expect(issuesOf({ project: { repo_name: 5 } })).toMatchObject([{ path: 'project.repo_name', expected: 'string' }])
-    expect(issuesOf({ project: 5 })).toMatchObject([{ path: 'project', received: '5' }])
+    expect(issuesOf({ project: 5 })).toMatchObject([
+      { path: 'project', expected: '(string | an object)', received: '5' },
+    ])
+  })
+
+  test('an object and an array are called that, not what they hold', () => {
+    const check = compileParams(v.object({ query: v.string(), limit: v.number() }))
+    expect(issuesOf({ query: { a: 1 }, limit: [1] }, check)).toMatchObject([
+      { path: 'query', received: 'an object', message: 'expected string, received an object' },
+      { path: 'limit', received: 'an array', message: 'expected number, received an array' },
+    ])
+    expect(issuesOf({ query: 'Object', limit: 'Array' }, check)).toMatchObject([{ path: 'limit', received: '"Array"' }])
   })
 
   test('an array in place of an object is refused, though a schema without required members would take it', () => {

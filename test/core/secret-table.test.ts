@@ -1,6 +1,8 @@
 /** Texts as people and agents write them: in those of the first table nobody may read the secret, those of the second stay as they are. */
 import { expect, test } from 'bun:test'
+import type { CstpError } from '../../sdk/errors.ts'
 import { certainSecret, maskSecrets, withoutSecretTexts } from '../../src/core/secrets.ts'
+import { type MethodName, memoryProgram } from '../support/program.ts'
 
 /** The same random characters in each run, of an alphabet. */
 function made(length: number, alphabet = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'): string {
@@ -256,4 +258,46 @@ test('a member whose name says that it is a secret is masked by what it holds', 
   expect(withoutSecretTexts({ context: { api_key: 'Zx81Spectrum', token: 'required', amount: 12 } })).toEqual({
     context: { api_key: '[secret]', token: 'required', amount: 12 },
   } as never)
+})
+
+test('none of them is in an answer, an error included: where it is recorded, asked, checked or misplaced', async () => {
+  const program = await memoryProgram()
+  const told = async (name: MethodName, params: object): Promise<string> => {
+    try {
+      return JSON.stringify(await program.call(name, params as never))
+    } catch (error) {
+      const { message, data } = error as CstpError
+      return JSON.stringify({ message, data })
+    }
+  }
+  const plan = { category: 'tooling', stakes: 'low', confidence: 0.8 }
+  for (const secrets of ['reject', 'mask'] as const) {
+    program.services.secrets = secrets
+    for (const [text, secret] of [...certain, ...likely]) {
+      const calls: [MethodName, object][] = [
+        ['recordDecision', { decision: text, confidence: 0.8, category: 'tooling' }],
+        ['recordDecision', { decision: 'Use it', confidence: 0.8, category: 'tooling', context: text, tags: [text] }],
+        ['recordDecision', { decision: 'Use it', confidence: text, category: 'tooling', [text]: text }],
+        ['preAction', { action: { ...plan, description: text } }],
+        ['preAction', { action: { ...plan, description: 'Use it', context: { note: text } } }],
+        ['checkGuardrails', { action: { ...plan, description: text, context: { [text]: text } } }],
+        ['queryDecisions', { query: text }],
+        ['queryDecisions', { query: 'it', filters: { stakes: text } }],
+        ['getSessionContext', { task_description: text, format: 'markdown' }],
+        ['recordThought', { text }],
+        ['getDecision', { id: text }],
+        ['listDecisions', { search: text, project: text }],
+        ['reviewDecision', { id: text, outcome: text }],
+        ['getCircuitState', { scope: text }],
+      ]
+      for (const [name, params] of calls) {
+        const answer = await told(name, params)
+        expect([name, text, answer.includes(JSON.stringify(secret).slice(1, -1)) ? answer : null]).toEqual([
+          name,
+          text,
+          null,
+        ])
+      }
+    }
+  }
 })

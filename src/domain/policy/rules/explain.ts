@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { nearest } from '../../../../sdk/nearest.ts'
 import { BreakerRule, Rule, RuleFile } from '../../../../sdk/schema/guardrail.ts'
 import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
+import { inWords } from '../../../core/params.ts'
 import { conditionKeys } from './conditions.ts'
 import { type Path, readYaml } from './positions.ts'
 
@@ -48,9 +49,13 @@ export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown,
   const options =
     issue.type === 'picklist' ? (issue as v.PicklistIssue).expected.replace(/[()"]/g, '').split(' | ') : []
   const expected =
-    options.length > 0 ? `one of ${options.join(', ')}` : issue.kind === 'schema' ? issue.expected : issue.message
+    options.length > 0
+      ? `one of ${options.join(', ')}`
+      : issue.kind === 'schema'
+        ? inWords(issue.expected ?? '')
+        : issue.message
   const near = typeof value === 'string' ? nearest(value, options) : null
-  return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}${near ? `; did you mean ${near}?` : ''}`
+  return `${key}: expected ${expected}, received ${inWords(issue.received).slice(0, 80)}${near ? `; did you mean ${near}?` : ''}`
 }
 
 /**

@@ -92,7 +92,7 @@ describe('errors', () => {
     ['- id: r', '1:3 rule r: has neither conditions nor requirements'],
     ['- id: r\n  id: s\n  condition_x: 1', '2:3 Map keys must be unique'],
     ['- id: [', 'Flow sequence'],
-    ['guardrails: 5', '1:1 guardrails: expected Array'],
+    ['guardrails: 5', '1:1 guardrails: expected an array'],
     ['5', '1:1 the file: expected'],
     [
       '- id: r\n  conditions:\n    - type: field\n      field: x\n      operator: "~"\n      value: 1',
