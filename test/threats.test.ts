@@ -1,20 +1,24 @@
-/** The threat model keeps step with the tests: each attack names one that exists. */
+/** The threat model keeps step with the tests: each attack, and each requirement, names one that exists or says why there is none. */
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dir, '..')
 const page = readFileSync(join(root, 'docs/design/threats.md'), 'utf8')
-const section = page.split('\n## Attacks and mechanisms\n')[1]?.split('\n## ')[0] ?? ''
-const rows = section
-  .split('\n')
-  .filter((line) => /^\|(?! -)/.test(line))
-  .slice(1)
-  .map((line) => line.split('|').map((cell) => cell.trim()))
-  .filter(([, , mechanism]) => mechanism !== '')
+const rowsOf = (heading: string) =>
+  (page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '')
+    .split('\n')
+    .filter((line) => /^\|(?! -)/.test(line))
+    .slice(1)
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .filter(([, , mechanism, tests]) => mechanism !== '' || tests !== '')
 
-test('each attack names the test that shows it to fail', () => {
-  expect(rows.length).toBeGreaterThan(30)
+test.each([
+  ['Attacks and mechanisms', 30],
+  ["Rows of AARM's conformance tests", 10],
+] as const)('each line of "%s" names the test that shows it', (heading, least) => {
+  const rows = rowsOf(heading)
+  expect(rows.length).toBeGreaterThan(least)
   const named = rows.flatMap(([, attack, , tests = '']) => {
     const found = [...tests.matchAll(/`(test\/[^`]+)`((?: "[^"]+",?)+)/g)]
     return found.length === 0

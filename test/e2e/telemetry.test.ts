@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { auditExportCollection } from '../../src/app/telemetry/audit-logs.ts'
 import { startCollector } from '../support/collector.ts'
+import { ocsfProblems } from '../support/ocsf.ts'
 import { bareEnv, cstp, root, run, serve, testDir, until } from '../support/process.ts'
 
 const token = 'ada:ada-t0ken-of-tests'
@@ -96,7 +97,7 @@ test('every audit entry arrives once and in order, over an unavailable collector
   // What the killed server had on its way is refused too: else its batch would arrive, and again from the next server.
   await Bun.sleep(500)
   collector.state.up = true
-  const second = await serve(env)
+  const second = await serve({ ...env, CSTP_TELEMETRY_AUDIT: 'ocsf' })
   await record(second.url, 5)
   const trail = await cstp(
     ['audit', '--json', '--url', second.url, '--as', 'ada', '--agent', 'ada', '--token', token.slice(4)],
@@ -116,6 +117,8 @@ test('every audit entry arrives once and in order, over an unavailable collector
   expect(sent).toEqual(expected.slice(expected.indexOf(sent[0]!)))
   expect(collector.resources[0]).toMatchObject({ 'service.name': 'cstp' })
   expect(collector.logs[0]).toMatchObject({ eventName: 'cstp.audit', severity: 'INFO' })
+  const events = collector.logs.slice(1).map(({ body }) => JSON.parse(body) as Record<string, unknown>)
+  expect(events.flatMap(ocsfProblems)).toEqual([])
   expect(JSON.stringify(collector.logs)).not.toContain('Use the queue')
   await second.stop()
 })

@@ -77,6 +77,25 @@ forEachBackend((open) => {
   })
 })
 
+test('each of the five verdicts has a receipt that verifies with the key of the log alone', async () => {
+  const program = await memoryProgram()
+  await program.rules(`
+- { id: no, message: Never, condition_context.tool: drop }
+- { id: ask, action: step_up, message: A person, step_up: { expires: 1h }, condition_context.tool: delete }
+- { id: later, action: defer, defer: { reason: Unknown, expires: 1h }, condition_context.tool: rotate }
+- { id: safer, action: modify, message: Safer, modify: { set: { context.to: team } }, condition_context.tool: send }
+`)
+  const verdicts = { read: 'allow', drop: 'deny', delete: 'step_up', rotate: 'defer', send: 'modify' }
+  for (const [tool, verdict] of Object.entries(verdicts)) {
+    const action = { description: tool, category: 'tool_use', context: { tool } }
+    const { record_id } = await program.call('checkGuardrails', { action })
+    const answer = await program.call('getReceipt', { record_id })
+    expect(verify(program, answer).verified).toBe(true)
+    const policy_hash = expect.stringMatching(/^[0-9a-f]{64}$/)
+    expect(answer.receipts).toMatchObject([{ payload: { kind: 'verdict', verdict, agent: 'alice', policy_hash } }])
+  }
+})
+
 test('a verdict is for its agent and for administrators; a list says how many acts it withholds', async () => {
   const program = await memoryProgram()
   const { call, refused } = program
