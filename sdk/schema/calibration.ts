@@ -239,13 +239,6 @@ export const CalibrationReport = v.object({
     ),
     d('Recommendations, most urgent first.'),
   ),
-  by_settlement: v.pipe(
-    v.object({
-      observed: v.pipe(OverallFigures, d('Outcomes from pull request evidence.')),
-      attested: v.pipe(OverallFigures, d('Outcomes from reviews.')),
-    }),
-    d('The same figures by source of outcome; the sources are never combined.'),
-  ),
   by_reviewer: v.pipe(
     v.object({
       self: v.pipe(OverallFigures, d('Reviewed by the agent that recorded the decision.')),

@@ -1,9 +1,8 @@
 /** cstp approvals: lists requests that wait for a person, and answers them. */
-import { setTimeout } from 'node:timers/promises'
 import { ApprovalState } from '../../sdk/schema/approval.ts'
 import { choice, defineCommand, type Run, value } from './command.ts'
-import { asAdmin, connectionFlags, printCall, type Result, withConnection } from './connection.ts'
-import { type Column, jsonLine, minute, type Paint, plain, tableText } from './terminal.ts'
+import { asAdmin, connectionFlags, printCall, type Result } from './connection.ts'
+import { type Column, minute, type Paint, plain, tableText } from './terminal.ts'
 
 type Approval = Result<'getApproval'>
 
@@ -11,7 +10,6 @@ const flags = {
   ...connectionFlags,
   agent: value('name', 'Agent to answer as (CSTP_AGENT); by default admin, with its file.'),
 } as const
-type Answering = Run<typeof flags>
 
 const columns = (paint: Paint): Column<Approval>[] => [
   { title: 'id', text: ({ id }) => id, paint: (text) => paint.bold(text) },
@@ -74,23 +72,6 @@ function described(approval: Approval): string {
   return lines.map(([name, text]) => `${name.padEnd(10)}  ${plain(text)}\n`).join('')
 }
 
-const pollMs = 2_000
-
-/** Prints each new request until the run is interrupted. */
-const watch = (run: Answering): Promise<number> =>
-  withConnection(run, async ({ call }) => {
-    const seen = new Set<string>()
-    while (!run.signal.aborted) {
-      const { approvals } = await call('listApprovals', { state: 'pending', limit: 500 })
-      for (const one of approvals.filter(({ id }) => !seen.has(id)).reverse()) {
-        seen.add(one.id)
-        await run.terminal.out(run.json ? jsonLine(one) : `${described(one)}\n`)
-      }
-      await setTimeout(pollMs, undefined, { signal: run.signal }).catch(() => {})
-    }
-    return 0
-  })
-
 const listFlags = {
   state: choice([...ApprovalState.options, 'all'], 'Only those in this state, or all; by default pending.'),
   ...flags,
@@ -148,19 +129,7 @@ export const approvals = defineCommand({
     'A rule with action step_up allows an action only after a person has granted it. Without an argument the command lists the pending requests.',
     'Granting and denying need the scope approve. An unanswered request is denied when it expires.',
   ],
-  verbs: [
-    defineCommand({
-      name: 'approvals watch',
-      summary: 'Print each request as it arrives.',
-      about: ['Until Ctrl-C.'],
-      flags,
-      examples: [['cstp approvals watch --json', 'each as a line of JSON, for a program']],
-      run: (run) => watch(asAdmin(run)),
-    }),
-    show,
-    answer('approve', 'Grant a request.'),
-    answer('deny', 'Deny a request.'),
-  ],
+  verbs: [show, answer('approve', 'Grant a request.'), answer('deny', 'Deny a request.')],
   flags: listFlags,
   examples: [
     ['cstp approvals', 'what waits'],

@@ -1,6 +1,7 @@
 /** One interface to call methods, on a server or in this process; the flags choose which. */
 import type * as v from 'valibot'
 import { scopes } from '../core/caller.ts'
+import { isObject } from '../core/json.ts'
 import { adminAgent, localAgent } from '../core/token-file.ts'
 import type * as declared from '../methods/index.ts'
 import { methods } from '../methods/table.ts'
@@ -30,9 +31,6 @@ export const untracked =
   (send: Send): Send =>
   (method, params, signal) =>
     send(method, isTracked(method) && isObject(params) ? { track: false, ...params } : params, signal)
-
-export const isObject = (value: unknown): value is object =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 export const connect = (send: Send, close: () => Promise<void> = async () => {}): Connection => ({
   call: (method, params) => send(`cstp.${method}`, params) as never,

@@ -1,14 +1,14 @@
 /** Converts decision files to import lines: those of this program, and YAML decisions of other programs. */
 import type { DecisionFile } from '../app/yaml-import.ts'
+import { isObject } from '../core/json.ts'
 import { messageOf } from '../core/log.ts'
 import { importLine, sourceOf } from './export-line.ts'
 import { Failure } from './failure.ts'
 import type { Line } from './import-lines.ts'
 
 type Values = Record<string, unknown>
-const isMap = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value)
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-const maps = (value: unknown): Values[] => listOf(value).filter(isMap)
+const maps = (value: unknown): Values[] => listOf(value).filter(isObject)
 const textOf = (value: unknown): string | null =>
   value instanceof Date ? value.toISOString() : typeof value === 'string' && value.trim() !== '' ? value : null
 
@@ -22,8 +22,8 @@ function reviewIn(from: string | null, until: string | null): { review_in?: stri
 /** Maps the field names of other programs. Fields without a counterpart are added to the context as text. */
 function fromOther(file: string, one: Values): Values {
   const date = textOf(one.date)
-  const bridge = isMap(one.bridge) ? one.bridge : {}
-  const deliberation = isMap(one.deliberation) ? one.deliberation : {}
+  const bridge = isObject(one.bridge) ? one.bridge : {}
+  const deliberation = isObject(one.deliberation) ? one.deliberation : {}
   const place = {
     name: textOf(one.project),
     feature: textOf(one.feature),
@@ -65,7 +65,7 @@ function fromOther(file: string, one: Values): Values {
             })),
             steps: maps(deliberation.steps),
           },
-    pre_decision_protocol: isMap(one.pre_decision) ? one.pre_decision : null,
+    pre_decision_protocol: isObject(one.pre_decision) ? one.pre_decision : null,
     tags: listOf(one.tags).filter((tag) => textOf(tag) !== null),
     pattern: textOf(one.pattern),
     project: [place.name, place.feature, place.pr, files].every((part) => part === null)

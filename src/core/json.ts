@@ -1,4 +1,7 @@
-/** Limits on a body before it is parsed: its values cost far more time and memory than its bytes. */
+/** JSON of others: limits on a body before it is parsed, as its values cost far more time and memory than its bytes, and what is an object. */
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** Shorter bodies are not checked: parsing kilobytes does no harm, while parsing megabytes of brackets takes a second. */
 const uncheckedLength = 65_536

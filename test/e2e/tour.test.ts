@@ -67,11 +67,10 @@ async function figuresAgree({ call, dispatch }: TestProgram): Promise<void> {
   const stats = await call('getStats')
   for (const filter of [{}, ...Object.keys(stats.by_agent).map((agent) => ({ agent }))]) {
     const all = await call('getCalibration', filter)
-    const { overall, buckets, by_reviewer, by_settlement, verdict, recommendations } = all
+    const { overall, buckets, by_reviewer, verdict, recommendations } = all
     const say = <T>(value: T): [object, T] => [filter, value]
     expect(say(sum(buckets.map(({ decisions }) => decisions)))).toEqual(say(overall.scored))
     expect(say(sum(Object.values(by_reviewer).map(({ scored }) => scored)))).toEqual(say(overall.scored))
-    expect(say(sum(Object.values(by_settlement).map(({ scored }) => scored)))).toEqual(say(overall.scored))
     expect(say(overall.scored <= all.reviewed_decisions && all.reviewed_decisions <= all.total_decisions)).toEqual(
       say(true),
     )

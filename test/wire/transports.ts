@@ -2,9 +2,10 @@
 import { type Client, createClient, isCstpError } from '../../sdk/client.ts'
 import { loadSettings } from '../../src/app/config/config.ts'
 import { call as callCommand } from '../../src/cli/call.ts'
-import { isObject, isTracked } from '../../src/cli/connection.ts'
+import { isTracked } from '../../src/cli/connection.ts'
 import { errorJson } from '../../src/cli/failure.ts'
 import type { Paint } from '../../src/cli/terminal.ts'
+import { isObject } from '../../src/core/json.ts'
 import type { As } from '../support/program.ts'
 import type { Outcome, SeenError, TransportKind } from './replay.ts'
 

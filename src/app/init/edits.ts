@@ -1,9 +1,7 @@
 /** Edits of other programs' files: entries added by cstp are found by a mark, replaced and removed; everything else stays unchanged. */
+import { isObject } from '../../core/json.ts'
 
 type Plain = Record<string, unknown>
-
-export const isPlain = (value: unknown): value is Plain =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A file that can't be edited without losing part of its content. */
 export class Uneditable extends Error {
@@ -15,7 +13,7 @@ const mark = /cstp-hook\.mjs|\bcstp hook \S|\/hooks\/(?:claude-code|codex|cursor
 
 /** Whether an entry is one of our hooks. */
 export const isOurs = (entry: unknown): boolean =>
-  isPlain(entry) && ['command', 'url', 'bash'].some((key) => typeof entry[key] === 'string' && mark.test(entry[key]))
+  isObject(entry) && ['command', 'url', 'bash'].some((key) => typeof entry[key] === 'string' && mark.test(entry[key]))
 
 /** Changes a JSON file and keeps its indentation. @throws Uneditable if it is not an object in plain JSON */
 export function editJson(text: string | null, change: (root: Plain) => Plain): string {
@@ -26,7 +24,7 @@ export function editJson(text: string | null, change: (root: Plain) => Plain): s
     } catch {
       throw new Uneditable('it is not plain JSON (comments?)')
     }
-  if (!isPlain(root)) throw new Uneditable('it is not a JSON object')
+  if (!isObject(root)) throw new Uneditable('it is not a JSON object')
   const next = change(structuredClone(root))
   if (JSON.stringify(next) === JSON.stringify(root) && text !== null) return text
   const indent = /^[{[]\r?\n([ \t]+)/.exec(text ?? '')?.[1] ?? '  '
@@ -41,7 +39,7 @@ function withoutOurs(list: unknown): unknown[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((one) => {
     if (isOurs(one)) return []
-    if (!isPlain(one) || !Array.isArray(one.hooks)) return [one]
+    if (!isObject(one) || !Array.isArray(one.hooks)) return [one]
     const hooks = one.hooks.filter((hook) => !isOurs(hook))
     return hooks.length === one.hooks.length ? [one] : hooks.length > 0 ? [{ ...one, hooks }] : []
   })
@@ -50,7 +48,7 @@ function withoutOurs(list: unknown): unknown[] {
 /** The settings with our hooks in `hooks`, after any others; without our hooks if `entries` is empty. */
 export function withHooks(root: Plain, entries: Entries): Plain {
   const { hooks: given } = root
-  if (given !== undefined && !isPlain(given)) throw new Uneditable('"hooks" is not an object')
+  if (given !== undefined && !isObject(given)) throw new Uneditable('"hooks" is not an object')
   const hooks: Plain = {}
   for (const event of new Set([...Object.keys(given ?? {}), ...Object.keys(entries)])) {
     const before = given?.[event]
@@ -67,7 +65,7 @@ export function withHooks(root: Plain, entries: Entries): Plain {
 /** The file with the MCP server `cstp` in a table of servers; null removes the server. */
 export function withServer(root: Plain, table: string, server: Plain | null): Plain {
   const { [table]: given = {}, ...rest } = root
-  if (!isPlain(given)) throw new Uneditable(`"${table}" is not an object`)
+  if (!isObject(given)) throw new Uneditable(`"${table}" is not an object`)
   const { cstp: _, ...others } = given
   const all = server === null ? others : { ...given, cstp: server }
   return Object.keys(all).length > 0 ? { ...root, [table]: all } : rest

@@ -1,5 +1,6 @@
 /** The MCP servers of a client's settings, started through the gateway: `cstp gateway -- <command>` in place of their commands. */
-import { type Entries, isPlain } from './edits.ts'
+import { isObject } from '../../core/json.ts'
+import type { Entries } from './edits.ts'
 import type { Wiring } from './wiring.ts'
 
 const isWords = (value: unknown): value is string[] =>
@@ -28,10 +29,10 @@ function behind(words: readonly string[]): string[] | null {
 
 const each = (root: Entries, table: string, change: (name: string, server: Entries) => Entries): Entries => {
   const { [table]: given } = root
-  if (!isPlain(given)) return root
+  if (!isObject(given)) return root
   const servers = Object.entries(given).map(([name, server]) => [
     name,
-    name !== 'cstp' && isPlain(server) ? change(name, server) : server,
+    name !== 'cstp' && isObject(server) ? change(name, server) : server,
   ])
   return { ...root, [table]: Object.fromEntries(servers) }
 }

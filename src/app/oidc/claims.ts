@@ -9,6 +9,7 @@ import {
   scopes,
   vouches,
 } from '../../core/caller.ts'
+import { isObject } from '../../core/json.ts'
 
 /** Names of the claims that are read. A name with dots may also be a path into objects, such as `realm_access.roles`. */
 export interface ClaimNames {
@@ -27,9 +28,6 @@ export interface ClaimNames {
 export const claimNames: ClaimNames = { agent: 'sub', scopes: 'scope', roles: 'roles', prefix: 'cstp:', workspace: '' }
 
 type Claims = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Claims =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A claim by its name, or by its path. Names of claims may themselves contain dots. */
 function claimOf(claims: Claims, name: string): unknown {

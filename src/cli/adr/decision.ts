@@ -1,5 +1,6 @@
 /** Parses an architecture decision record into the fields of an import line, without adding anything. */
 import type { EdgeType } from '../../../sdk/schema/decision.ts'
+import { isObject } from '../../core/json.ts'
 import { type AdrParts, isOwn, itemsOf, type Role, readSections, type Section } from './sections.ts'
 
 /** A link in a record, to a file or to a record number. */
@@ -261,6 +262,6 @@ export function readAdr(markdown: string): Adr | null {
     reasons: why.slice(0, 100).map(({ type, text }) => ({ type, text: text.slice(0, longest) })),
     alternatives,
     links: lines.flatMap((line) => linkOf(line) ?? []),
-    own: typeof cstp === 'object' && cstp !== null && !Array.isArray(cstp) ? (cstp as Record<string, unknown>) : {},
+    own: isObject(cstp) ? cstp : {},
   }
 }

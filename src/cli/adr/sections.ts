@@ -1,6 +1,8 @@
 /** Splits an architecture decision record into parts by their headings: MADR, Nygard, log4brains and relatives. */
+
 import { lexer, type Token, type Tokens } from 'marked'
 import { parseDocument } from 'yaml'
+import { isObject } from '../../core/json.ts'
 
 /** The kind of content in a part. */
 export type Role =
@@ -90,7 +92,7 @@ function splitFront(text: string): { front: Record<string, unknown>; rest: strin
   } catch (cause) {
     throw wrong((cause as Error).message)
   }
-  const front = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+  const front = isObject(value) ? value : {}
   return { front: front as Record<string, unknown>, rest: text.slice(found[0].length) }
 }
 

@@ -7,10 +7,11 @@ import { CstpError, invalidParam } from '../../../sdk/errors.ts'
 import { nonEmptyText } from '../../../sdk/schema/decision.ts'
 import { Context } from '../../../sdk/schema/policy.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
+import { isObject } from '../../core/json.ts'
 import { compileParams } from '../../core/params.ts'
 import { maxBatch, turn } from '../http/jsonrpc.ts'
 import { json, type Route, type Visit } from '../http/route.ts'
-import { checkScope, explain, isObject, openCheck, overLimit, readValue, refusal, statusOf } from './check.ts'
+import { checkScope, explain, openCheck, overLimit, readValue, refusal, statusOf } from './check.ts'
 
 const requestId = 'X-Request-ID'
 /** Three names of this length fit into the description of an action. */

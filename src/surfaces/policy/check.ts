@@ -35,9 +35,6 @@ export async function readValue(request: Request, visit: Visit): Promise<{ value
   throw new CstpError(isSyntax ? 'parse_error' : 'invalid_request', `Invalid request: ${problem}`)
 }
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
 const statuses: Partial<Record<ErrorName, number>> = {
   parse_error: 400,
   invalid_request: 400,

@@ -5,8 +5,9 @@
 import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/client.gen.ts'
 import { invalidParam } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
+import { isObject } from '../../core/json.ts'
 import { json, type Route } from '../http/route.ts'
-import { checkScope, explain, isObject, openCheck, readValue, refusal } from './check.ts'
+import { checkScope, explain, openCheck, readValue, refusal } from './check.ts'
 
 const start = '/v1/data/'
 const documents = new Set(['cstp', 'cstp/allow'])

@@ -145,10 +145,6 @@ export function report(
     buckets: five,
     confidence_stats: stats,
     recommendations: recommend(verdict, figures, scored, stats),
-    by_settlement: {
-      observed: by_reviewer.observed,
-      attested: overall(scored.filter(({ settled_by }) => settled_by !== 'observed')),
-    },
     by_reviewer,
     cells,
   }

@@ -4,6 +4,7 @@ import { type ActionField, type ActionFieldName, actionFields } from '../../../.
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { FieldCondition, Operator } from '../../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import { isObject } from '../../../core/json.ts'
 import { hasSecret } from '../../../core/secrets.ts'
 import { instructionLike, textsIn, textsOf } from '../../record/decision/bridge.ts'
 
@@ -242,9 +243,6 @@ export const namesOf = (action: Action): string[] =>
 
 // Paths in the context of an action, compiled once and followed in many actions.
 
-const isPlain = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
 /** The keys that may begin at each step of a path, shortest first, each with its skeleton. One key may span several steps, as in `{"a.b": 1}`. */
 type Path = readonly (readonly { key: string; look: string }[])[]
 
@@ -264,7 +262,7 @@ function* valuesAt(level: unknown, path: Path, from = 0): Generator {
     yield level
     return
   }
-  if (!isPlain(level)) return
+  if (!isObject(level)) return
   let end = from
   for (const { key } of path[from]!) {
     end++
@@ -274,7 +272,7 @@ function* valuesAt(level: unknown, path: Path, from = 0): Generator {
 
 /** A key that looks like part of the path but is not; null if there is none. */
 function lookalikeAt(level: unknown, path: Path, from = 0): string | null {
-  if (from === path.length || !isPlain(level)) return null
+  if (from === path.length || !isObject(level)) return null
   const looks = keysBySkeleton(level)
   let end = from
   for (const { key, look } of path[from]!) {

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import type { Modify } from '../../../../sdk/schema/guardrail.ts'
 import { ActionParams, type Change } from '../../../../sdk/schema/policy.ts'
+import { isObject } from '../../../core/json.ts'
 import { withOptions } from '../command/rewrite.ts'
 import type { Action } from './action.ts'
 import { EvaluationError } from './action.ts'
@@ -45,7 +46,6 @@ export function modifyProblem({ set, remove, options }: Modify): string | null {
 }
 
 type Plain = Record<string, unknown>
-const isPlain = (value: unknown): value is Plain => value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A copy of the object with a value at the path; undefined removes it. */
 function withValue(level: Plain, [step, ...rest]: readonly string[], value: unknown, name: string): Plain {
@@ -53,7 +53,7 @@ function withValue(level: Plain, [step, ...rest]: readonly string[], value: unkn
   if (rest.length === 0) return value === undefined ? copy : { ...copy, [step!]: value }
   const inner = Object.hasOwn(level, step!) ? level[step!] : undefined
   if (inner === undefined && value === undefined) return level
-  if (inner !== undefined && !isPlain(inner))
+  if (inner !== undefined && !isObject(inner))
     throw new EvaluationError(`${name} is inside a value that is not an object`)
   return { ...copy, [step!]: withValue(inner ?? {}, rest, value, name) }
 }
@@ -61,7 +61,7 @@ function withValue(level: Plain, [step, ...rest]: readonly string[], value: unkn
 /** The value at a path; undefined if there is none. */
 function valueAt(level: unknown, [step, ...rest]: readonly string[]): unknown {
   if (step === undefined) return level
-  return isPlain(level) && Object.hasOwn(level, step) ? valueAt(level[step], rest) : undefined
+  return isObject(level) && Object.hasOwn(level, step) ? valueAt(level[step], rest) : undefined
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -79,7 +79,7 @@ function withSafeOptions(
   if (line === before) return isChanged ? { after: action, changed: [] } : null
   const changed: Change[] = [{ field: 'context.command', before, after: line, rule }]
   let context: Plain = { ...action.context, command: line }
-  if (isPlain(input))
+  if (isObject(input))
     for (const [key, value] of Object.entries(input)) {
       if (value !== before) continue
       context = withValue(context, ['input', key], line, 'context.input')

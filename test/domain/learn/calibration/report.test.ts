@@ -119,9 +119,6 @@ describe('laws', () => {
   test('what others, evidence and the recorder itself settled is reported apart, and neither touches the other', () => {
     fc.assert(
       fc.property(many, (decisions) => {
-        const of = (observed: boolean) =>
-          report(groupsOf(decisions.filter((one) => (one.settled_by === 'observed') === observed))).overall
-        expect(report(groupsOf(decisions)).by_settlement).toEqual({ observed: of(true), attested: of(false) })
         const by = (...some: Settler[]) =>
           report(groupsOf(decisions.filter(({ settled_by }) => some.includes(settled_by!)))).overall
         expect(report(groupsOf(decisions)).by_reviewer).toEqual({
