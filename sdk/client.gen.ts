@@ -1043,11 +1043,6 @@ export interface GetCalibrationResult {
     /** One sentence for people. */ message: string
     /** Urgency. */ severity: 'info' | 'warning' | 'critical'
   }[]
-  /** The same figures by source of outcome; the sources are never combined. */
-  by_settlement: {
-    /** Outcomes from pull request evidence. */ observed: OverallFigures
-    /** Outcomes from reviews. */ attested: OverallFigures
-  }
   /** The same figures by who determined the outcome. */
   by_reviewer: {
     /** Reviewed by the agent that recorded the decision. */ self: OverallFigures
