@@ -84,8 +84,6 @@ export function openGate(options: GatewayOptions): Gate {
       return `cstp stopped this call: ${JSON.stringify(tool.slice(0, 100))} is not a tool of ${name} that may be called. It is unknown, hidden by a rule, or new or changed since a person accepted it (cstp gateway pins)`
     },
     async judge(call) {
-      // The ends of other calls are committed with this one.
-      void services.thread.settled()
       await quota.require(caller.agent)
       const refused = budget.take(call.tool, digestOf(call.input), services.now())
       if (refused !== null) return { kind: 'refuse', reason: `cstp stopped this call: ${refused}` }

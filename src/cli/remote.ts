@@ -175,7 +175,7 @@ export async function openRemote(options: {
       if (!isDown) throw new Failure(`the connection to ${url} failed (${code})`)
       throw new Failure(
         serviceOf(data_dir)?.url === url
-          ? (error as Error).message
+          ? `${(error as Error).message}; or use --local`
           : `nothing listens at ${url}: start a server with cstp serve, give another address with --url, or use --local`,
       )
     }

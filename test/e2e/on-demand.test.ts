@@ -83,7 +83,7 @@ test('it ends when there was no call for CSTP_IDLE_EXIT, and one that was starte
 })
 
 test('if it can’t be started, the call is stopped by one sentence: what is down, since when, and what starts it', async () => {
-  const { dir, hook } = await folderOnce()
+  const { dir, hook, env } = await folderOnce()
   const file = readServiceFile(dir)!
   const since = file.stopped_at!
   expect((await hook({ CSTP_IDLE_EXIT: '0' })).err).toBe(
@@ -95,4 +95,7 @@ test('if it can’t be started, the call is stopped by one sentence: what is dow
   const { status, err } = await hook()
   expect([status, err]).toEqual([2, expect.stringContaining(`see ${join(dir, 'service.log')}`)])
   expect(err.trim().split('\n')).toHaveLength(1)
+  // A command also says how it works without the service.
+  const pins = await cstp(['gateway', 'pins'], { ...env, CSTP_IDLE_EXIT: '0' })
+  expect(pins).toMatchObject({ status: 1, err: expect.stringMatching(/this starts it: .+; or use --local\n$/) })
 })

@@ -2,7 +2,7 @@
  * The tools of a server as they were when it was first seen, or when a person last accepted them. A tool that is new or differs is withheld:
  * a server could otherwise change what a tool does, or what its description tells the model, after it was trusted.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { PinChange, ToolPin } from '../../../sdk/schema/gateway.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
@@ -49,7 +49,7 @@ export async function readPins(keyed: Pick<KeyedReader, 'get'>, server: string):
   return (found?.value as { tools: Pins } | undefined)?.tools ?? null
 }
 
-const sha256 = (value: unknown): string => createHash('sha256').update(stableJson(value)).digest('hex')
+const sha256 = (value: unknown): string => hash('sha256', stableJson(value), 'hex')
 
 /** Fields that say nothing about what a tool does, and that a server may fill differently in each answer. */
 const withoutMeta = ({ _meta: _, icons: __, ...definition }: ToolDefinition) => definition

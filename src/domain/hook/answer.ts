@@ -172,7 +172,9 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
   const done = ok ? consequenceOf(tool, output, mask) : null
   const name = tool.tool.slice(0, 256)
   let astray: Astray | null = null
-  const isObserved = ok && call.client === 'gateway' && (await call.policy.current()).keeps_sessions
+  // Looked up for each event, so that those that are made at once stay in their order.
+  const { keeps_sessions } = await call.policy.current()
+  const isObserved = ok && call.client === 'gateway' && keeps_sessions
   await call.store.transaction(async (tx) => {
     if (isObserved) {
       const observed = [`${tool.mcp_server}/${name}`]

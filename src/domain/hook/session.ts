@@ -1,5 +1,5 @@
 /** Sessions of agents' clients as their hooks report them: a keyed record for each session, and a small one for each tool call. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/canonical.ts'
@@ -63,7 +63,7 @@ export interface HookSource {
   branch: string | null
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const sha256 = (text: string): string => hash('sha256', text, 'hex')
 export const digestOf = (value: unknown): string => sha256(stableJson(value))
 
 /** What is kept of the output of a call: its digest and length as canonical JSON. */

@@ -1,5 +1,5 @@
 /** Calls that their server answered with a question: the repeated call with the answer is part of the first, and is not judged again. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { stableJson } from '../../core/canonical.ts'
 import type { ToolCall } from './gate.ts'
 import type { Fields } from './messages.ts'
@@ -24,9 +24,7 @@ export interface Continued {
 const most = 1_000
 
 const keyOf = ({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, state: unknown): string =>
-  createHash('sha256')
-    .update(stableJson([tool, input ?? null, state ?? null]))
-    .digest('hex')
+  hash('sha256', stableJson([tool, input ?? null, state ?? null]), 'hex')
 
 export function openContinued(): Continued {
   const open = new Map<string, Passed>()
