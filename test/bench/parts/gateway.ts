@@ -1,7 +1,8 @@
 /**
- * Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end. First in a
- * closed loop, which shows how much it does at most; then with 32 calls in flight, of a tool that takes a tenth of a second, which shows what
- * each of them waits longer; and the memory of the service with many sessions, each with its stream open.
+ * Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end: one at a
+ * time, and with 32 in flight. With a tool that answers at once, what a call waits longer is what the gateway works on the other 31: this
+ * shows how much it does at most. With tools that take their time, as real ones do, it is what the call itself costs, and the fewer there are
+ * a second, the less of the processor's caches is left of the last. And the memory of the service with many sessions, each with its stream.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -40,13 +41,16 @@ const rules = Array.from({ length: 100 }, (_, at) => ({
 const isMade: Load['ok'] = ({ status, body: answer }) => status === 200 && answer.includes('"xxxx')
 
 const inFlight = 32
-const takes_ms = 100
+/** How long the tools take. */
+const times_ms = [0, 20, 100, 500]
+const nameOf = (takes_ms: number) => `tool${takes_ms}`
 
 /** What a call takes with {@link inFlight} of them at a time. */
-async function busy(what: string, child: Child, next: Next, servers: number | null) {
-  const load = { clients: inFlight, every_ms: takes_ms, next, ok: isMade, warm_ms: 4_000, ms: 12_000 }
+async function busy(what: string, takes_ms: number, child: Child, next: Next, servers: number | null) {
+  const pace = takes_ms > 0 && { every_ms: takes_ms }
+  const load = { clients: inFlight, ...pace, next, ok: isMade, warm_ms: 4_000, ms: 8_000 }
   const found = await measured(child, load)
-  return rowOf(part, `${what}, ${inFlight} in flight of ${takes_ms} ms each`, {
+  return rowOf(part, `${what}, ${inFlight} in flight, tool of ${takes_ms} ms`, {
     servers,
     clients: String(inFlight),
     ...figuresOf(found),
@@ -60,7 +64,7 @@ const mb = 1_048_576
 
 /** Sessions of clients that are connected: each has made a call, and holds its stream. @returns what ends them */
 async function openSessions({ port }: Child): Promise<() => void> {
-  const path = '/gateway/tool'
+  const path = `/gateway/${nameOf(0)}`
   const streams: { end(): unknown }[] = []
   for (let number = 0; number < manySessions; number++) {
     const token = tokens[number % agents]!
@@ -91,12 +95,11 @@ async function openSessions({ port }: Child): Promise<() => void> {
 export async function gateway(bench: Bench): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-bench-gateway-'))
   await writeFile(join(dir, 'rules.yaml'), JSON.stringify(rules))
-  const tool = await bench.entry('tool')
-  const slow = await bench.entry('tool', takes_ms)
+  const tools = await Promise.all(times_ms.map((takes_ms) => bench.entry('tool', takes_ms)))
   const upstream = ({ url }: Child) => ({ url: `${url}/`, calls_per_minute: 0, same_failures: 0 })
   const env = {
     GUARDRAILS_PATHS: dir,
-    CSTP_GATEWAY: JSON.stringify({ tool: upstream(tool), slow: upstream(slow) }),
+    CSTP_GATEWAY: JSON.stringify(Object.fromEntries(tools.map((tool, at) => [nameOf(times_ms[at]!), upstream(tool)]))),
   }
   const child = await bench.server(await bench.empty('gateway'), { embedder: 'hash', env })
   const to = (port: number, path: string, token?: string) =>
@@ -106,14 +109,17 @@ export async function gateway(bench: Bench): Promise<void> {
   const rss_mb = (child.peakRss() - before) / mb
   bench.add(rowOf(part, `${manySessions} sessions with a server, memory beside that of the service`, { rss_mb }))
   end()
-  const direct = await readFigures(tool, () => to(tool.port, '/'), isMade)
-  bench.add(rowOf(part, 'tools/call of the server itself', { servers: null, ...direct }))
-  const through = (name: string) => inTurn(tokens.map((token) => to(child.port, `/gateway/${name}`, token)))
-  bench.add(rowOf(part, 'tools/call through the gateway, 100 rules', await readFigures(child, through('tool'), isMade)))
-  const base = bench.add(await busy('tools/call of the server itself', slow, () => to(slow.port, '/'), null))
-  bench.add({ ...(await busy('tools/call through the gateway', child, through('slow'), 1)), baseline: base.what })
+  const [itself, gated] = ['tools/call of the server itself', 'tools/call through the gateway']
+  const through = (takes_ms: number) =>
+    inTurn(tokens.map((token) => to(child.port, `/gateway/${nameOf(takes_ms)}`, token)))
+  const direct = await readFigures(tools[0]!, () => to(tools[0]!.port, '/'), isMade)
+  bench.add(rowOf(part, itself, { servers: null, ...direct }))
+  bench.add(rowOf(part, `${gated}, 100 rules`, await readFigures(child, through(0), isMade)))
+  for (const [at, takes_ms] of times_ms.entries()) {
+    const base = bench.add(await busy(itself, takes_ms, tools[at]!, () => to(tools[at]!.port, '/'), null))
+    bench.add({ ...(await busy(gated, takes_ms, child, through(takes_ms), 1)), baseline: base.what })
+  }
   await child.stop()
-  await tool.stop()
-  await slow.stop()
+  await Promise.all(tools.map((tool) => tool.stop()))
   await rm(dir, { recursive: true })
 }
