@@ -1,14 +1,11 @@
 /** The files of docs/deploy: they are well-formed, name settings and metrics that exist, and the key that they mount can be read. */
 import { expect, test } from 'bun:test'
-import { createHash } from 'node:crypto'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Ajv from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
 import { settings } from '../../src/app/config/config.ts'
 import { testNeeding } from '../support/needing.ts'
 import { bareEnv, inTemporaryDir, root, run, serve } from '../support/process.ts'
-import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
 
 const at = (...parts: string[]) => join(root, 'docs/deploy', ...parts)
 const read = (...parts: string[]) => Bun.file(at(...parts)).text()
@@ -25,18 +22,16 @@ const metrics = async () =>
 const namedIn = (text: string): string[] =>
   [...text.matchAll(/\b(?:cstp|process)_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''))
 
-/** The chart's values, and what its template makes of them. It uses this much of Helm, so that this much suffices to render it. */
-async function rendered(given: object = {}) {
-  const values = { ...parse(await read('helm/values.yaml')), ...given }
-  const text = (await read('helm/templates/cstp.yaml')).replaceAll(/\{\{ (.+?) \}\}/g, (_, action: string) => {
-    const [, json, place, name, sum] = /^(toJson )?\.(Values|Release)\.(\w+)( \| sha256sum)?$/.exec(action)!
-    const value = place === 'Values' ? values[name!] : { Name: 'cstp' }[name!]
-    expect([action, value === undefined]).toEqual([action, false])
-    const shown = json ? JSON.stringify(value) : String(value)
-    return sum ? createHash('sha256').update(shown).digest('hex') : shown
+const helm = (...args: string[]) => run(['helm', ...args], { cwd: root, env: bareEnv(root) })
+
+/** The manifests that Helm makes of the chart. @param values other values than the chart's own, as a file of them has */
+const rendered = (values: object = {}) =>
+  inTemporaryDir(async (dir) => {
+    await writeFile(join(dir, 'values.yaml'), JSON.stringify(values))
+    const { status, out, err } = await helm('template', 'ours', at('helm'), '--values', join(dir, 'values.yaml'))
+    expect([status, err]).toEqual([0, ''])
+    return new Map(parseAllDocuments(out).map((one) => [one.get('kind') as string, one.toJS()]))
   })
-  return { values, manifests: parseAllDocuments(text).map((one) => one.toJS()) }
-}
 
 test('every variable of the compose file and of the chart is a setting', async () => {
   const chart = await Promise.all(['values', 'templates/cstp'].map((name) => read(`helm/${name}.yaml`)))
@@ -65,64 +60,59 @@ test('every metric of the alerts and of the dashboard exists', async () => {
       expect([alert, Object.keys(annotations)]).toEqual([alert, ['summary', 'description']])
 })
 
-test('the chart has probes of paths that exist, and a key that the user of the image can read', async () => {
-  const { manifests } = await rendered()
-  const kinds = ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget', 'NetworkPolicy']
-  expect(manifests.map(({ kind }) => kind)).toEqual(kinds)
-  const deployment = manifests[1]
-  const { spec } = deployment.spec.template
-  const [container] = spec.containers
-  expect(container.readinessProbe.httpGet.path).toBe('/ready')
-  expect(container.livenessProbe.httpGet.path).toBe('/health')
-  expect(await read('Dockerfile')).toContain(`USER ${spec.securityContext.runAsUser}\n`)
-  const key = spec.volumes.find(({ name }: { name: string }) => name === 'key')
-  // The volume belongs to root and to this group.
-  expect([spec.securityContext.fsGroup, key.secret.defaultMode & 0o040]).toEqual([10001, 0o040])
-})
+testNeeding(
+  'helm',
+  'the chart has probes of paths that exist, and a key that the user of the image can read',
+  async () => {
+    const manifests = await rendered()
+    const kinds = ['ConfigMap', 'Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service']
+    expect([...manifests.keys()].sort()).toEqual(kinds)
+    for (const { metadata } of manifests.values()) expect(metadata.name).toBe('ours')
+    const { spec } = manifests.get('Deployment').spec.template
+    const [container] = spec.containers
+    expect(container.readinessProbe.httpGet.path).toBe('/ready')
+    expect(container.livenessProbe.httpGet.path).toBe('/health')
+    expect(await read('Dockerfile')).toContain(`USER ${spec.securityContext.runAsUser}\n`)
+    const key = spec.volumes.find(({ name }: { name: string }) => name === 'key')
+    // The volume belongs to root and to this group.
+    expect([spec.securityContext.fsGroup, key.secret.defaultMode & 0o040]).toEqual([10001, 0o040])
+  },
+)
 
-test('a changed setting of the chart restarts the servers, and a misspelt value is refused', async () => {
-  const valid = new Ajv({ strict: false }).compile(JSON.parse(await read('helm/values.schema.json')))
+testNeeding('helm', 'a changed setting of the chart restarts the servers, and nothing else does', async () => {
   const settings = { CSTP_LOG_LEVEL: 'debug' }
-  const [before, after] = [await rendered(), await rendered({ settings })]
-  expect([valid(before.values), valid(after.values)]).toEqual([true, true])
-  for (const wrong of [{ replica: 3 }, { replicas: 1 }, { settings: { LOG_LEVEL: 'debug' } }])
-    expect([wrong, valid({ ...before.values, ...wrong })]).toEqual([wrong, false])
-  expect(after.manifests[0].data).toEqual(settings)
-  const [first, second] = [before, after].map(({ manifests }) => manifests[1].spec.template.metadata.annotations)
-  expect(second.settings).not.toBe(first.settings)
+  const [before, after, more] = [await rendered(), await rendered({ settings }), await rendered({ replicas: 3 })]
+  expect(after.get('ConfigMap').data).toEqual(settings)
+  const [first, second, third] = [before, after, more].map((made) => made.get('Deployment').spec)
+  expect([first.replicas, third.replicas]).toEqual([2, 3])
+  expect(second.template).not.toEqual(first.template)
+  expect(third.template).toEqual(first.template)
 })
 
-test('every manifest of the chart fits the schema of Kubernetes', async () => {
+testNeeding(
+  'helm',
+  'Helm finds nothing wrong in the chart, and refuses values that are misspelt by their name',
+  async () => {
+    const { status, out } = await helm('lint', '--strict', at('helm'))
+    expect([status, out]).toEqual([0, expect.stringContaining('0 chart(s) failed')])
+    for (const [wrong, named] of [
+      ['replica=3', "additional properties 'replica' not allowed"],
+      ['replicas=1', "at '/replicas': minimum"],
+      ['settings.LOG_LEVEL=debug', "'LOG_LEVEL' does not match pattern"],
+    ] as const) {
+      const refused = await helm('template', 'ours', at('helm'), '--set', wrong)
+      expect([wrong, refused.status, refused.err]).toEqual([wrong, 1, expect.stringContaining(named)])
+    }
+  },
+)
+
+testNeeding('helm', 'every manifest of the chart fits the schema of Kubernetes', async () => {
   const folder = process.env.CSTP_KUBERNETES
   if (folder === undefined) return console.log('CSTP_KUBERNETES is not set (.ci/run sets it): not checked')
-  for (const manifest of (await rendered()).manifests) {
+  for (const manifest of (await rendered()).values()) {
     const kinds = await import(join(folder, 'kubernetes-models', manifest.apiVersion, 'index.js'))
     expect(() => new kinds[manifest.kind](manifest).validate()).not.toThrow()
   }
-})
-
-const goTitle = 'Go’s templates, with the functions that Helm gives them, render the chart to the same manifests'
-test.skipIf(whyNoGo !== null)(whyNoGo === null ? goTitle : `${goTitle} (skipped: ${whyNoGo})`, () =>
-  inTemporaryDir(async (dir) => {
-    await buildGo(join(root, 'test/support/helm/main.go'), join(dir, 'render'))
-    for (const given of [{}, { settings: { CSTP_LOG_LEVEL: 'debug' }, replicas: 3 }]) {
-      const { values, manifests } = await rendered(given)
-      await writeFile(join(dir, 'given.json'), JSON.stringify({ Values: values, Release: { Name: 'cstp' } }))
-      const command = [join(dir, 'render'), at('helm/templates/cstp.yaml'), join(dir, 'given.json')]
-      const { status, out, err } = await run(command, { cwd: dir, env: bareEnv(dir) })
-      expect([status, err]).toEqual([0, ''])
-      expect(parseAllDocuments(out).map((one) => one.toJS())).toEqual(manifests)
-    }
-  }),
-)
-
-testNeeding('helm', 'Helm renders the chart to the same manifests', async () => {
-  const command = ['helm', 'template', 'cstp', at('helm')]
-  const { status, out, err } = await run(command, { cwd: root, env: bareEnv(root) })
-  expect([status, err]).toEqual([0, ''])
-  const made = parseAllDocuments(out).map((one) => one.toJS())
-  const { manifests } = await rendered()
-  expect(new Map(made.map((one) => [one.kind, one]))).toEqual(new Map(manifests.map((one) => [one.kind, one])))
 })
 
 testNeeding('openssl', 'a key made as the guide says starts a service, also if its group may read it', () =>

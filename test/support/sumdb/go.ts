@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../process.ts'
 
-/** Folder with `usr/` of Debian's packages: Go 1.19, its checksum database's libraries, and sprig with what it needs; `.ci/run` makes it. */
+/** Folder with `usr/` of Debian's packages: Go 1.19 and its checksum database's libraries; `.ci/run` makes it. */
 const place = process.env.CSTP_GO ?? ''
 const goroot = join(place, 'usr/lib/go-1.19')
 
 /** Why tests with Go can't run here; null if they can. */
 export const whyNoGo: string | null =
-  place !== '' && existsSync(join(place, 'usr/share/gocode/src/github.com/Masterminds/sprig'))
+  place !== '' && existsSync(join(place, 'usr/share/gocode/src/golang.org/x/mod'))
     ? null
     : 'CSTP_GO names no folder with Go 1.19 and its libraries'
 
