@@ -129,7 +129,7 @@ test('an address that sends nothing is refused at the start, by its variable', a
   expect(refused.status).not.toBe(0)
   expect(refused.err).toContain('OTEL_EXPORTER_OTLP_ENDPOINT: expected an address that begins with http://')
   const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
-  expect((await cstp(['serve', '--port', '0'], envOf(dir, grpc))).err).toContain('expected http/json')
+  expect((await cstp(['serve', '--port', '0'], envOf(dir, grpc))).err).toContain('expected http/protobuf')
 })
 
 test.each([

@@ -4,7 +4,7 @@
  */
 import { SeverityNumber } from '@opentelemetry/api'
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core'
-import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http'
+import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto'
 import { LoggerProvider, type ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { KeyedReader } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry } from '../../../sdk/storage/store.ts'

@@ -1,7 +1,7 @@
 /** Spans of calls: each is made when its call has ended, as a child of the caller's span. No text of a call is in it. */
 import { DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { getNumberFromEnv, parseTraceParent } from '@opentelemetry/core'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import {
   defaultResource,
   detectResources,

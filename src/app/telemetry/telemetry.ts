@@ -19,7 +19,7 @@ export interface TelemetryOptions extends AuditLogsOptions {
 
 type Signal = 'TRACES' | 'LOGS'
 
-const protocols = ['http/json', 'http/protobuf']
+const protocol = 'http/protobuf'
 
 /** The address to which a signal is sent, before the library adds the path; null if it is off. */
 function endpointOf(env: TelemetryOptions['env'], signal: Signal, problems: string[]): string | null {
@@ -30,10 +30,10 @@ function endpointOf(env: TelemetryOptions['env'], signal: Signal, problems: stri
   const url = env[name]!
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     problems.push(`${name}: expected an address that begins with http:// or https://; received ${JSON.stringify(url)}`)
-  const protocol = env[`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`] ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? protocols[0]!
-  if (!protocols.includes(protocol))
+  const given = env[`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`] ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? protocol
+  if (given !== protocol)
     problems.push(
-      `OTEL_EXPORTER_OTLP_PROTOCOL: expected http/json or http/protobuf, both sent as JSON over HTTP; received ${JSON.stringify(protocol)}. Collectors take it at port 4318`,
+      `OTEL_EXPORTER_OTLP_PROTOCOL: expected ${protocol}, which collectors take at port 4318; received ${JSON.stringify(given)}`,
     )
   return url
 }
