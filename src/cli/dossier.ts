@@ -1,53 +1,35 @@
-/** cstp dossier: everything about one decision, as JSON, Markdown or PDF. */
+/** cstp dossier: everything about one decision, as JSON or Markdown. */
 import { writeFile } from 'node:fs/promises'
 import { causeOf } from '../core/log.ts'
-import { choice, defineCommand, type Run, value } from './command.ts'
-import { connectionFlags, type Result, withConnection } from './connection.ts'
-import { Failure, misuse } from './failure.ts'
-
-const formats = ['markdown', 'json', 'pdf'] as const
-type Format = (typeof formats)[number]
+import { choice, defineCommand, value } from './command.ts'
+import { connectionFlags, withConnection } from './connection.ts'
+import { dossierMarkdown } from './dossier-markdown.ts'
+import { misuse } from './failure.ts'
 
 const flags = {
-  format: choice(formats, 'markdown (default), json or pdf; json is what cstp verify checks.'),
-  out: value('file', 'File to write; by default standard output. PDF needs it.'),
+  format: choice(['markdown', 'json'], 'markdown (default) or json, which is what cstp verify checks.'),
+  out: value('file', 'File to write; by default standard output.'),
   ...connectionFlags,
 } as const
-
-function formatOf({ flags: { format, out }, json }: Run<typeof flags>): Format {
-  if (format === 'pdf' && out === undefined) throw misuse('--format pdf needs --out <file>')
-  return format ?? (json ? 'json' : 'markdown')
-}
-
-async function rendered(dossier: Result<'getDossier'>, format: Format): Promise<string | Uint8Array> {
-  if (format === 'json') return `${JSON.stringify(dossier)}\n`
-  const { dossierMarkdown, dossierPdf } = await import('../app/dossier.ts')
-  if (format === 'markdown') return dossierMarkdown(dossier)
-  const pdf = await dossierPdf(dossier)
-  if (pdf === null) throw new Failure('this build has no PDF library (the optional package pdfmake is not installed)')
-  return pdf
-}
 
 export const dossier = defineCommand({
   name: 'dossier',
   usage: '<id>',
   summary: 'Print everything stored about one decision, with its proofs.',
   about: [
-    'Record and updates, audit entries, approvals, the rules of its verdict, evidence, outcome, score and links. The JSON is signed, and cstp verify checks it offline; Markdown and PDF are for reading.',
+    'Record and updates, audit entries, approvals, the rules of its verdict, evidence, outcome, score and links. The JSON is signed, and cstp verify checks it offline; Markdown is for reading, and the dashboard prints its page of the dossier.',
     'Anything that you may not read is omitted, and the dossier says so: audit entries of other agents need the scope admin, approvals of others need approve.',
   ],
   flags,
   examples: [
     ['cstp dossier 1f0c52aa', 'for reading'],
     ['cstp dossier 1f0c52aa --format json --out dossier.json', 'for an auditor, who runs cstp verify dossier.json'],
-    ['cstp dossier 1f0c52aa --format pdf --out dossier.pdf', 'for a printer'],
   ],
   async run(run) {
-    const format = formatOf(run)
-    const { out } = run.flags
+    const { out, format = run.json ? 'json' : 'markdown' } = run.flags
     const found = await withConnection(run, ({ call }) => call('getDossier', { id: run.words[0]! }))
-    const content = await rendered(found, format)
-    if (out === undefined) await run.terminal.out(String(content))
+    const content = format === 'json' ? `${JSON.stringify(found)}\n` : dossierMarkdown(found)
+    if (out === undefined) await run.terminal.out(content)
     else
       await writeFile(out, content).catch((error: unknown) => {
         throw misuse(`--out: can't write ${out}: ${causeOf(error)}`)

@@ -1,11 +1,11 @@
-/** The print of a dossier: every part in Markdown and PDF, each line with its proof, and nothing that others wrote acts. */
+/** A dossier in Markdown: every part, each line with its proof, and nothing that others wrote acts. */
 import { beforeAll, expect, test } from 'bun:test'
 import { marked } from 'marked'
-import type { Dossier } from '../../../../sdk/schema/dossier.ts'
-import { dossierMarkdown, dossierPdf } from '../../../../src/app/dossier.ts'
-import { decidedStory } from '../../../support/evidence/dossiers.ts'
-import { openMemoryProgram } from '../../../support/program.ts'
-import * as fc from '../../../support/property.ts'
+import type { Dossier } from '../../sdk/schema/dossier.ts'
+import { dossierMarkdown } from '../../src/cli/dossier-markdown.ts'
+import { decidedStory } from '../support/evidence/dossiers.ts'
+import { openMemoryProgram } from '../support/program.ts'
+import * as fc from '../support/property.ts'
 
 let dossier: Dossier
 beforeAll(async () => {
@@ -82,10 +82,4 @@ test('no text of others becomes markup, a link or another row', () => {
       },
     ),
   )
-})
-
-test('as PDF, hostile texts too', async () => {
-  const decision = { ...dossier.decision, decision: '中\u202e\u0000🙂 <b>'.repeat(2_000) }
-  const bytes = (await dossierPdf({ ...dossier, decision }))!
-  expect(Buffer.from(bytes.subarray(0, 5)).toString()).toBe('%PDF-')
 })

@@ -1,10 +1,10 @@
-/** The dossier of a decision as sections of facts, lists and tables, for any output format. */
-import type { Dossier } from '../../../../../sdk/schema/dossier.ts'
+/** The dossier of a decision as sections of facts, lists and tables. */
+import type { Dossier } from '../../sdk/schema/dossier.ts'
 
-/** A part of a section. Texts are as others wrote them: each output format has to escape them. */
+/** A part of a section. Texts are as others wrote them: the output escapes them. */
 export type Block =
   | { facts: [name: string, value: string][] }
-  | { table: { head: string[]; rows: string[][]; widths: (number | string)[]; code?: number[] } }
+  | { table: { head: string[]; rows: string[][] } }
   | { text: string }
   | { code: string }
 
@@ -48,13 +48,12 @@ function decided({ decision }: Dossier): Section {
   ]
   if (reasons.length > 0)
     blocks.push({
-      table: { head: ['Reason', 'Text'], widths: [90, '*'], rows: reasons.map(({ type, text }) => [type, text]) },
+      table: { head: ['Reason', 'Text'], rows: reasons.map(({ type, text }) => [type, text]) },
     })
   if (alternatives_considered.length > 0)
     blocks.push({
       table: {
         head: ['Alternative that was rejected'],
-        widths: ['*'],
         rows: alternatives_considered.map((one) => [typeof one === 'string' ? one : one.option]),
       },
     })
@@ -90,7 +89,6 @@ function verdict({ decision, policy, approvals, withheld }: Dossier): Section {
             {
               table: {
                 head: ['Approval', 'Asked by', 'Answer', 'Reason'],
-                widths: [60, 100, 130, '*'],
                 rows: approvals.map(({ id, requester, requested_at, state, decided_by, decided_at, reason }) => [
                   id,
                   `${requester}, ${minute(requested_at)}`,
@@ -113,7 +111,6 @@ function trail(
     {
       table: {
         head: ['Time', 'What', 'By', 'Verdict', 'Proof'],
-        widths: [100, '*', 80, 60, 100],
         rows: lines.map((line) => {
           const act = receipts.find(({ record_id }) => record_id === actOf(line))
           return [
@@ -132,8 +129,6 @@ function trail(
     blocks.push({
       table: {
         head: ['Update', 'By', 'Fields', 'SHA-256 of the values before'],
-        widths: [100, 80, '*', 130],
-        code: [3],
         rows: revisions.map(({ updated_at, updated_by, fields, digest }) => [
           minute(updated_at),
           updated_by,
@@ -157,7 +152,6 @@ function evidence({ evidence: events, evidence_total, receipts }: Dossier): Sect
       {
         table: {
           head: ['Event', 'Reported time', 'Source', 'Class', 'Proof'],
-          widths: ['*', 112, 80, 50, 80],
           rows: events.map(({ event_type, relation, ts, source, evidence_class, seq }) => [
             `${event_type} (${relations[relation]})`,
             ts,
@@ -190,9 +184,7 @@ function score({ score: counted, links, decision }: Dossier): Section {
               ['Settled by', counted.settled_by],
             ],
           },
-      ...(ends.length === 0
-        ? []
-        : [{ table: { head: ['Edge', 'Decision', 'By', 'Why'], widths: [90, 170, 70, '*'], rows: ends } }]),
+      ...(ends.length === 0 ? [] : [{ table: { head: ['Edge', 'Decision', 'By', 'Why'], rows: ends } }]),
     ],
   }
 }
@@ -212,7 +204,7 @@ function proof({ verifier_key, thread_key, decision_sha256, content_sha256, rece
         ],
       },
       {
-        text: 'This print proves nothing by itself. The JSON dossier is verified offline, with the key of the log from another source:',
+        text: 'This text proves nothing by itself. The JSON dossier is verified offline, with the key of the log from another source:',
       },
       { code: 'cstp verify dossier.json --key <key of the log>' },
     ],
