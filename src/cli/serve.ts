@@ -41,9 +41,10 @@ function banner(url: string, settings: Settings, { paint }: Terminal): string {
   return `${[...lines, ...trial, '', 'Ctrl-C stops it.'].join('\n')}\n\n`
 }
 
-/** Resolves when there was no call for this time. */
+/** Resolves when there was no call for this time. Waiting for it keeps no process that was stopped. */
 async function idle({ idleMs }: { idleMs(): number }, limit_ms: number): Promise<void> {
-  for (let left = limit_ms; left > 0; left = limit_ms - idleMs()) await Bun.sleep(Math.min(left, 60_000))
+  for (let left = limit_ms; left > 0; left = limit_ms - idleMs())
+    await new Promise<void>((resolve) => setTimeout(resolve, Math.min(left, 60_000)).unref())
 }
 
 export const serve = defineCommand({

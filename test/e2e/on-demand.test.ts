@@ -1,6 +1,7 @@
 /** A service that clients start when they need it: hook, MCP over stdio and commands find it or start it, one of it, and it ends when idle. */
 import { expect, test } from 'bun:test'
-import { readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readServiceFile } from '../../src/app/service-file.ts'
 import { atEnd, bareEnv, cstp, freePort, root, run, testDir, testService, until } from '../support/process.ts'
@@ -67,6 +68,15 @@ test('commands and MCP over stdio start it too', async () => {
   const input = lines.map((line) => `${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`).join('')
   const { out } = await cstp(['mcp', '--url', readServiceFile(dir)!.url], env, input)
   expect(out).toContain('total_decisions')
+})
+
+test('SIGTERM ends it, also where its folder was deleted', async () => {
+  const { dir, env } = await folderOnce()
+  await cstp(['list'], env)
+  const pid = pidOf(dir)!
+  await rm(dir, { recursive: true })
+  process.kill(pid, 'SIGTERM')
+  await until('its end', async () => !existsSync(`/proc/${pid}`))
 })
 
 test('it ends when there was no call for CSTP_IDLE_EXIT, and one that was started by hand does not', async () => {
