@@ -1,7 +1,7 @@
 /** Flushes folder entries to stable storage, and writes private files so that they are complete whenever they exist. */
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 const most = 4 * 1_048_576
@@ -28,6 +28,13 @@ export function regularFile(path: string): Buffer | null {
 
 /** As {@link regularFile}, as text. */
 export const regularText = (path: string): string | null => regularFile(path)?.toString('utf8') ?? null
+
+/** The text of a file of this service; null if there is none. */
+export const textAt = (path: string): Promise<string | null> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
 
 /** Makes creations, renames and removals in a folder durable. Windows refuses this (EPERM), and does it on its own. */
 export async function syncFolder(path: string, platform: string = process.platform): Promise<void> {

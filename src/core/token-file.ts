@@ -1,9 +1,8 @@
 /** The tokens of the agents `local` and `admin`, created at the first start if no credentials are configured. */
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Credential, parseTokens, type Scope } from './caller.ts'
-import { createFile } from './disk.ts'
+import { createFile, textAt } from './disk.ts'
 
 export const localAgent = 'local'
 export const adminAgent = 'admin'
@@ -20,13 +19,7 @@ export const tokenPath = (data_dir: string, agent = localAgent): string =>
 
 /** The token of a data directory's agent; null if there is none. */
 export async function readToken(data_dir: string, agent = localAgent): Promise<string | null> {
-  try {
-    const token = (await readFile(tokenPath(data_dir, agent), 'utf8')).trim()
-    return token === '' ? null : token
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
+  return (await textAt(tokenPath(data_dir, agent)))?.trim() || null
 }
 
 /** A new token. Its prefix lets the masks of secrets know it, and it never looks like a flag. */

@@ -13,6 +13,7 @@ import financialLimits from '../../guardrails/templates/financial-limits.yaml' w
 import productionSafety from '../../guardrails/templates/production-safety.yaml' with { type: 'text' }
 import secrets from '../../guardrails/templates/secrets.yaml' with { type: 'text' }
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
+import { textAt } from '../core/disk.ts'
 import { causeOf, type Log } from '../core/log.ts'
 import { remembered } from '../core/remembered.ts'
 import { type ControlRules, compileControls } from '../domain/ledger/evidence/controls.ts'
@@ -54,7 +55,7 @@ export class PolicyError extends Error {
 async function readTemplate(name: string, { name: beside, shipped }: PolicyFile): Promise<PolicyFile | null> {
   const folder = dirname(beside)
   const path = join(basename(folder) === 'templates' ? folder : join(folder, 'templates'), `${name}.yaml`)
-  const own = shipped ? null : await textOf(path)
+  const own = shipped ? null : await textAt(path)
   return own === null ? shippedTemplate(name) : { name: path, text: own }
 }
 
@@ -62,13 +63,6 @@ function shippedTemplate(name: string): PolicyFile | null {
   const text = Object.hasOwn(shippedTemplates, name) ? shippedTemplates[name] : undefined
   return text === undefined ? null : { name: `guardrails/templates/${name}.yaml`, text, shipped: true }
 }
-
-/** The text of a file; null if there is none. */
-const textOf = (path: string): Promise<string | null> =>
-  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
 
 /** The files of a place: those directly in a directory, a single one, or the shipped ones. */
 async function filesAt(place: string): Promise<PolicyFile[]> {

@@ -2,7 +2,7 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createFile, replaceFile } from '../core/disk.ts'
+import { createFile, replaceFile, textAt } from '../core/disk.ts'
 import { type Checkpoint, parseCheckpoint } from '../domain/ledger/engine/checkpoints.ts'
 import { cosign, parseNote, parseVerifier, type Verifier } from '../domain/ledger/engine/note.ts'
 import { rootOf } from '../domain/ledger/engine/tree.ts'
@@ -119,19 +119,13 @@ const latestFile = (folder: string): string => join(folder, 'latest.note')
 const noteFile = (folder: string, serial: number): string =>
   join(folder, 'checkpoints', `${String(serial).padStart(8, '0')}.note`)
 
-const textOf = (path: string): Promise<string | null> =>
-  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
-
 const empty: Checkpoint = { origin: '', size: 0, root_hash: rootOf([]) }
 const stateText = (pinned: Verifier, serial: number): string =>
   `${JSON.stringify({ version: 1, verifier_key: pinned.text, serial }, null, 2)}\n`
 
 /** @throws Error with the file's name if it is damaged: silently forgetting the state would mean trusting the log again */
 async function remember(folder: string): Promise<Memory | null> {
-  const text = await textOf(stateFile(folder))
+  const text = await textAt(stateFile(folder))
   if (text === null) return null
   try {
     const { version, verifier_key, serial: stored } = JSON.parse(text)
@@ -139,9 +133,9 @@ async function remember(folder: string): Promise<Memory | null> {
     let serial: number = stored
     let note = serial === 0 ? null : await readFile(noteFile(folder, serial), 'utf8')
     // A process that ended between writing the two files left the state file one behind.
-    for (let next = await textOf(noteFile(folder, serial + 1)); next !== null; serial++) {
+    for (let next = await textAt(noteFile(folder, serial + 1)); next !== null; serial++) {
       note = next
-      next = await textOf(noteFile(folder, serial + 2))
+      next = await textAt(noteFile(folder, serial + 2))
     }
     const checkpoint = note === null ? empty : parseCheckpoint(parseNote(note).text)
     return { pinned: parseVerifier(String(verifier_key)), serial, checkpoint, note }

@@ -1,9 +1,9 @@
 /** Writes and undoes the files of `cstp init`; the original content is saved byte for byte in the data directory. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, lstat, mkdir, readdir, readFile, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { regularFile } from '../../core/disk.ts'
+import { regularFile, textAt } from '../../core/disk.ts'
 import { messageOf } from '../../core/log.ts'
 import type { Edit } from './clients.ts'
 import { Uneditable } from './edits.ts'
@@ -61,10 +61,7 @@ async function bytesAt(path: string, dir: string): Promise<Buffer | null> {
 }
 
 async function readManifest(path: string): Promise<Manifest | null> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
+  const text = await textAt(path)
   return text === null ? null : (JSON.parse(text) as Manifest)
 }
 
