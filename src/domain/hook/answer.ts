@@ -253,22 +253,9 @@ async function onEnd(call: HookCall, event: On<'session_end'>): Promise<HookOutc
     const { session_id, client, actions, errors, verdicts, would_block, ran, digest, first_index } = ended
     const counts = { session_id, client, actions, errors, verdicts, would_block, ...(ran && { ran }), digest }
     const places = { session: sessionKey(source, event.place), first_index: first_index ?? 1, last_index }
-    const detail = { sealed: { ...counts, ...places } }
+    const seal = { ids: [], allowed: null, rules: [], detail: { sealed: { ...counts, ...places } } }
     const { method, request_id } = call
-    await tx.append({
-      audit: [
-        {
-          at: timestamp(at_ms),
-          agent,
-          method,
-          request_id,
-          ids: [],
-          allowed: null,
-          rules: [],
-          detail,
-        },
-      ],
-    })
+    await tx.append({ audit: [{ at: timestamp(at_ms), agent, method, request_id, ...seal }] })
   })
   return silent
 }
