@@ -158,13 +158,16 @@ function fused(...rankings: readonly (readonly string[])[]): string[] {
   return [...scores].sort((a, b) => b[1] - a[1]).map(([source]) => source)
 }
 
+/** Parameters of recordDecision. */
+export const recordedOf = (one: Given): Record<string, unknown> => ({
+  confidence: 0.7,
+  ...Object.fromEntries(fields.flatMap((name) => (one[name] == null ? [] : [[name, one[name]]]))),
+})
+
 async function record(engine: Engine, decisions: readonly Given[]): Promise<Map<string, string>> {
   const sources = new Map<string, string>()
   for (const one of decisions) {
-    const given = Object.fromEntries(fields.flatMap((name) => (one[name] == null ? [] : [[name, one[name]]])))
-    const { decision_id: id } = (await engine.call('recordDecision', { confidence: 0.7, ...given })) as {
-      decision_id: string
-    }
+    const { decision_id: id } = (await engine.call('recordDecision', recordedOf(one))) as { decision_id: string }
     sources.set(id, one.source)
     const { outcome, actual_result, lessons } = one
     if (outcome)

@@ -1,7 +1,7 @@
 /**
  * `bun run eval`: how well the three modes find real decisions, beside grep and plain BM25. `--part development` or `held-out` takes one
  * part of the questions (nothing is tuned on the held-out part), `--locomo <file>` measures on LoCoMo instead, `--calibration` the error
- * rates of verdicts, intervals, resolution and drift (fails where a bound is broken), `--context` what a model is shown for thirty tasks (fails where a rule is broken), `--classes` hybrid by corpus, size and class of question (fails where a rule is broken), `--write` puts the tables into the pages of the documentation.
+ * rates of verdicts, intervals, resolution and drift (fails where a bound is broken), `--context` what a model is shown for thirty tasks (fails where a rule is broken), `--recording` what searching every text costs, `--classes` hybrid by corpus, size and class of question (fails where a rule is broken), `--write` puts the tables into the pages of the documentation.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,6 +22,7 @@ import {
   together,
 } from './classes.ts'
 import { brokenBy, contextTable, showAll, tasks } from './context.ts'
+import { boundTable } from './drift-bound.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { answeredWithin, figureOf, percent, reciprocalRank, shown, table } from './figures.ts'
 import { identifierQuestions } from './identifiers.ts'
@@ -29,6 +30,7 @@ import { locomo } from './locomo.ts'
 import { writeInto } from './pages.ts'
 import { type Pep, recordParams } from './peps.ts'
 import { histories, rateTables } from './rates.ts'
+import { recordingTables } from './recording.ts'
 import {
   type Asked,
   modes,
@@ -63,6 +65,7 @@ const { values } = parseArgs({
     calibration: { type: 'boolean' },
     classes: { type: 'boolean' },
     context: { type: 'boolean' },
+    recording: { type: 'boolean' },
     write: { type: 'boolean' },
   },
 })
@@ -151,6 +154,7 @@ async function publish(page: string, name: string, text: string): Promise<void> 
 if (values.calibration) {
   const { text, broken: wrong } = rateTables(histories)
   await publish('guide/calibration.md', 'calibration', text)
+  await publish('guide/calibration.md', 'drift-bound', boundTable(3 * histories.series))
   if (wrong.length > 0) console.error(`\nBounds that are broken:\n${wrong.map((one) => `- ${one}`).join('\n')}`)
   process.exit(wrong.length === 0 ? 0 : 1)
 }
@@ -192,6 +196,20 @@ if (values.context) {
   const wrong = Object.entries(shown).flatMap(([part, of]) => brokenBy(of).map((one) => `- ${part}: ${one}`))
   const rule = wrong.length === 0 ? 'No rule is broken.' : `Rules that are broken:\n\n${wrong.join('\n')}`
   await publish('reference/figures.md', 'context', `${contextTable(shown)}\n\n${rule}`)
+  process.exit(wrong.length === 0 ? 0 : 1)
+}
+if (values.recording) {
+  const embedder = await openLocalEmbedder()
+  const corpora = [
+    await shop(),
+    await clinic(),
+    await rules(),
+    ...(existsSync(corpus) ? [await proposals(corpus)] : []),
+  ]
+  const { text, broken: wrong } = await recordingTables(embedder, corpora)
+  await embedder.close()
+  await publish('reference/figures.md', 'recording', text)
+  for (const one of wrong) console.error(`- broken: ${one}`)
   process.exit(wrong.length === 0 ? 0 : 1)
 }
 if (values.locomo) {

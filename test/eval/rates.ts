@@ -80,7 +80,7 @@ export function rateTables(histories: { teams: number; series: number; looks: nu
     const notices = falseNotices(histories.series, perDay, sure)
     bound(broken, notices <= 0.15, `drift: ${notices.toFixed(2)} false notices a year at ${perDay} a day, ${sure}`)
     if (perDay === 1) {
-      // At .6 even a detector that knows the true rate takes 20 days at this rate of false notices: docs/guide/calibration.md has the trade-off.
+      // At .6 no detector that learns the rate takes 21 days: docs/guide/calibration.md has the bound (drift-bound.ts).
       bound(broken, thirty.days <= (sure < 0.7 ? 25 : 21), `drift: 30 points take ${thirty.days} days at ${sure}`)
       bound(
         broken,
