@@ -1,6 +1,6 @@
 /**
  * How soon any test can find a fall of 30 points at one decision a day, if it raises so many false notices: the sum of Shiryaev and
- * Roberts over all days of change, which is optimal for hypotheses that are known, told the agent's true rate and how far it falls.
+ * Roberts over all days of change, which is optimal for hypotheses that are known, given the agent's true rate and how far it falls.
  * A test that raises as few for an agent that always stated 10 points more than came true raises as few on average over both agents, and
  * among those the sum over the mean of both likelihoods is the soonest.
  * @see Pollak, "Optimal detection of a change in distribution", Annals of Statistics 13 (1985)
@@ -62,7 +62,7 @@ export function boundTable(histories: number): string {
     return [what, median, mean.toFixed(1), false_notices.map((one) => one.toFixed(2)).join(' / ')]
   })
   return [
-    `**The least days** to a fall of 30 points from a rate of 0.6, over ${histories} histories, of a test that is told the size of the fall and what else the first column says, at ${perYear} false notices a year of the agents that it says.`,
-    table(['told', 'median', 'mean', 'false notices a year'], 1, rows),
+    `**The least days** to a fall of 30 points from a rate of 0.6, over ${histories} histories, of a test that knows the size of the fall and what the first column says, at ${perYear} false notices a year of the agents that it says.`,
+    table(['known', 'median', 'mean', 'false notices a year'], 1, rows),
   ].join('\n\n')
 }
