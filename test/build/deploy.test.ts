@@ -22,6 +22,14 @@ const metrics = async () =>
 const namedIn = (text: string): string[] =>
   [...text.matchAll(/\b(?:cstp|process)_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''))
 
+/** Titles and queries of the dashboard. */
+async function panels(): Promise<(readonly [title: string, expr: string])[]> {
+  const given = JSON.parse(await read('grafana/cstp.json')) as {
+    panels: { title: string; targets: { expr: string }[] }[]
+  }
+  return given.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const))
+}
+
 const helm = (...args: string[]) => run(['helm', ...args], { cwd: root, env: bareEnv(root) })
 
 /** The manifests that Helm makes of the chart. @param values other values than the chart's own, as a file of them has */
@@ -45,12 +53,9 @@ test('every metric of the alerts and of the dashboard exists', async () => {
   const alerts = parse(await read('prometheus/alerts.yaml')) as {
     groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[]
   }
-  const panels = (
-    JSON.parse(await read('grafana/cstp.json')) as { panels: { title: string; targets: { expr: string }[] }[] }
-  ).panels
   const expressions = [
     ...alerts.groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr] as const)),
-    ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+    ...(await panels()),
   ]
   expect(expressions.length).toBeGreaterThan(15)
   for (const [name, expr] of expressions)
@@ -127,11 +132,17 @@ testNeeding('openssl', 'a key made as the guide says starts a service, also if i
   }),
 )
 
-testNeeding('promtool', 'Prometheus takes the alerts and its own settings', async () => {
-  const env = bareEnv(root)
-  const checked = await run(['promtool', 'check', 'rules', at('prometheus/alerts.yaml')], { cwd: root, env })
-  expect([checked.status, checked.err]).toEqual([0, ''])
-  // The file of the token is only in the container.
-  const own = ['promtool', 'check', 'config', '--syntax-only', at('prometheus/prometheus.yml')]
-  expect((await run(own, { cwd: root, env })).status).toBe(0)
-})
+testNeeding('promtool', 'Prometheus takes the alerts, the queries of the dashboard, and its own settings', () =>
+  inTemporaryDir(async (dir) => {
+    const promtool = (...args: string[]) => run(['promtool', 'check', ...args], { cwd: dir, env: bareEnv(dir) })
+    const rules = (await panels()).map(([, expr], number) => ({ record: `panel:${number}`, expr }))
+    const queries = join(dir, 'queries.yaml')
+    await writeFile(queries, JSON.stringify({ groups: [{ name: 'panels', rules }] }))
+    for (const file of [at('prometheus/alerts.yaml'), queries]) {
+      const checked = await promtool('rules', file)
+      expect([checked.status, checked.err]).toEqual([0, ''])
+    }
+    // The file of the token is only in the container.
+    expect((await promtool('config', '--syntax-only', at('prometheus/prometheus.yml'))).status).toBe(0)
+  }),
+)
