@@ -1,7 +1,7 @@
 /**
  * A server of tools for tests of the gateway, on stdin and stdout: `bun tool-server.ts <folder>`. What it does is in the folder: `calls` gets a
  * line for each call that it makes, `pid` has its process, and `tools.json`, if it exists, replaces members of its tools by their names. If there
- * is a file `pages`, it lists one tool a page.
+ * is a file `pages`, it lists one tool a page; a file `version` has its version.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,8 +36,9 @@ const toolsNow = () => {
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
 
 serveStdio(() => {
+  const version = join(folder, 'version')
   const server = new Server(
-    { name: 'tool-server', version: '1.0.0' },
+    { name: 'tool-server', version: existsSync(version) ? readFileSync(version, 'utf8') : '1.0.0' },
     { capabilities: { tools: { listChanged: true }, logging: {} } },
   )
   server.setRequestHandler('tools/list', ({ params }) => {
@@ -60,6 +61,9 @@ serveStdio(() => {
         }
         return text('done')
       }
+      case 'echo':
+        if (input.announce) await mcpReq.notify({ method: 'notifications/tools/list_changed' })
+        return text(String(input.text ?? name))
       case 'die':
         return process.exit(1)
       case 'big':

@@ -72,6 +72,43 @@ test('a call can not be judged while the rules fail, and is not made', async () 
   expect(calls()).toEqual([])
 })
 
+test('a rule that defers, and a breaker that is open, stop a call as a denial does', async () => {
+  const { connect, calls, serving } = await open({
+    rules: `
+guardrails:
+  - id: not-enough-history
+    action: defer
+    conditions:
+      - { type: field, field: context.tool, operator: "==", value: deploy }
+      - { type: field, field: calibration.n, operator: "<", value: 20 }
+    defer: { reason: Too few decisions were reviewed }
+circuit_breakers:
+  - { scope: global, failure_threshold: 1, window_ms: 3600000, cooldown_ms: 3600000 }
+`,
+  })
+  const client = await connect()
+  expect(textsOf(await client.callTool({ name: 'deploy', arguments: {} }))).toContain('not-enough-history')
+  await client.callTool({ name: 'echo', arguments: {} })
+  const { decision_id } = await serving.call('recordDecision', {
+    decision: 'Deploy',
+    confidence: 0.9,
+    category: 'deploy',
+  })
+  await serving.call('reviewDecision', { decision_id, outcome: 'failure' }, 'root')
+  const stopped = await client.callTool({ name: 'echo', arguments: {} })
+  expect(stopped.isError).toBe(true)
+  expect(textsOf(stopped)).toContain('breaker')
+  expect(calls()).toHaveLength(1)
+})
+
+test('a server that says that its tools changed is heard by the client', async () => {
+  const client = await (await open()).connect()
+  let heard = 0
+  client.setNotificationHandler('notifications/tools/list_changed', () => void heard++)
+  await client.callTool({ name: 'echo', arguments: { announce: true } })
+  await until('the notification', async () => heard === 1)
+})
+
 test('progress of a call reaches the client while it runs', async () => {
   const { connect } = await open()
   const client = await connect()
@@ -148,11 +185,17 @@ async function pendingOf({ serving }: Behind): Promise<string> {
   }
 }
 
-test('a call waits for its approval, and is made once', async () => {
+test('a call waits for its approval, with notices that have the address, and is made once', async () => {
   const one = await open({ rules: stepUp, limits: { approval_wait: 20 } })
   const client = await one.connect()
-  const call = client.callTool({ name: 'deploy', arguments: { version: 3 } })
+  const notices: (string | undefined)[] = []
+  const call = client.callTool(
+    { name: 'deploy', arguments: { version: 3 } },
+    { onprogress: ({ message }) => void notices.push(message) },
+  )
   const id = await pendingOf(one)
+  await until('a notice', async () => notices.length > 0)
+  expect(notices[0]).toContain(`/dashboard/approvals/${id}`)
   expect(one.calls()).toEqual([])
   await one.serving.call('decideApproval', { id, decision: 'approve' }, 'root')
   expect(textsOf(await call)).toBe('deploy')

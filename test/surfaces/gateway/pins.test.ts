@@ -68,6 +68,18 @@ test('a tool that changes between two lists is noticed though the client lists n
   expect(one.calls()).toEqual([])
 })
 
+test('the tools of a server of another version wait, also if each is as it was', async () => {
+  const one = await open()
+  const names = await namesOf(await one.connect())
+  await writeFile(join(one.folder, 'version'), '1.0.1')
+  const later = await one.connect()
+  expect(await namesOf(later)).toEqual([])
+  expect((await later.callTool({ name: 'echo', arguments: {} })).isError).toBe(true)
+  expect((await waitingOf(one)).map(({ tool }) => tool).sort()).toEqual(names.sort())
+  await one.serving.call('acceptPins', { server: 'tools' }, 'root')
+  expect(await namesOf(later)).toHaveLength(names.length)
+})
+
 test('tools that are listed in pages are all pinned by the first list', async () => {
   const one = await open()
   await writeFile(join(one.folder, 'pages'), '')
