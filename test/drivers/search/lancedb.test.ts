@@ -346,7 +346,7 @@ describe('erasure', () => {
       url: 's3://bucket/silent',
       storage_options,
       name: 'a',
-      version: 1,
+      rewritten: 1,
       dimensions,
       indexed_dimensions: 0,
     }

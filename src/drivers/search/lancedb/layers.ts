@@ -130,18 +130,19 @@ export async function openLayers(
     unwritten = later
     const unindexed = (before?.unindexed ?? 0) + changes.length
     const next = { store, embedder, dimensions, watermark: applied, unindexed, stats: new TermStats(overlay.stats) }
-    const state = await writeChanges(engine, generation.number, before?.version ?? null, changes, next, {
-      index: options.index,
-      erase: options.erase ? place : null,
+    await writeChanges(engine, generation.number, before?.version ?? null, changes, next, {
+      ...options,
+      place: { url: place.url, storage_options: place.storage_options },
       index_from,
+      committed: (state) =>
+        change(async () => {
+          if (losses === lost) await adopt(state, later)
+        }),
       yieldToEventLoop: async () => {
         if (closed || !(await lease.renew())) throw new Error('The write was stopped')
       },
     })
-    const { decisions } = state.stats
-    await change(async () => {
-      if (losses === lost) await adopt(state, later)
-    })
+    const { decisions } = next.stats
     log('info', 'Changes were written to the search index', { changes: changes.length, decisions })
   }
 

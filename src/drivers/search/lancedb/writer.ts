@@ -1,24 +1,29 @@
 /** Writes changes to the table of decisions, indexes it, and commits its new state. */
 import type { Table } from '@lancedb/lancedb'
 import { anyOf } from './filter.ts'
-import { indexRows } from './indices.ts'
 import { creation, type Engine } from './library.ts'
-import type { Change } from './overlay.ts'
-import { type Rewriting, rewriteApart } from './rewrite.ts'
+import { type Change, TermStats } from './overlay.ts'
+import { type Indexing, indexApart, indexHere } from './rewrite.ts'
 import { rowOf, rowSchema } from './rows.ts'
 import { decisionsTable, type StoredState, stateTable, writeState } from './state.ts'
 
 export interface WriteOptions {
   /** Whether all rows are indexed in the end; otherwise only if most are not, since it takes as long as the table is large. */
   index: boolean
-  /** Where the index is, if all rows are to be written to new files, so that no file holds what was removed. */
-  erase: Pick<Rewriting, 'url' | 'storage_options'> | null
+  /** Whether all rows are written to new files, so that no file holds what was removed. */
+  erase: boolean
+  /** Where the index is. */
+  place: Pick<Indexing, 'url' | 'storage_options'>
   /** Vectors from which on a vector index is built. */
   index_from: number
+  /** Has searches use a state that was committed: files of the former one may be removed next. */
+  committed(state: StoredState): Promise<void>
   /** Resolves when other work of the process has had its turn. */
   yieldToEventLoop(): Promise<void>
 }
 
+/** Rows from which on they are indexed by another process, which takes a second more: searches wait for the indexing of this one. */
+const apartFrom = 10_000
 /** Rows passed to LanceDB at once: converting more of them would block the process noticeably. */
 const rowsAtOnce = 250
 /** Other processes may read a former version for so long; after that they open the newest one. Each may hold all rows again. */
@@ -35,13 +40,13 @@ export async function writeChanges(
   before: number | null,
   changes: readonly Change[],
   next: Omit<StoredState, 'version'>,
-  { index, erase, index_from, yieldToEventLoop }: WriteOptions,
-): Promise<StoredState> {
+  { index, erase, place, index_from, committed, yieldToEventLoop }: WriteOptions,
+): Promise<void> {
   const { arrow, connection } = engine
   const { dimensions, stats } = next
   const name = decisionsTable(generation)
   const schema = rowSchema(arrow, dimensions)
-  let rows =
+  const rows =
     before === null
       ? await connection.createEmptyTable(name, schema, await creation(connection, name))
       : await openCommitted(engine, name, before)
@@ -54,35 +59,37 @@ export async function writeChanges(
     await yieldToEventLoop()
   }
   const indexed_dimensions = stats.indexed >= index_from ? dimensions : 0
-  if (erase) {
-    // Deleted rows stay in the files that held them until all rows are in new ones.
-    const version = await rows.version()
-    rows.close()
-    await rewriteApart(
-      { url: erase.url, storage_options: erase.storage_options, name, version, dimensions, indexed_dimensions },
-      yieldToEventLoop,
-    )
-    rows = await connection.openTable(name)
-  }
   const isIndexed = index || before === null || next.unindexed * 2 > stats.decisions
-  if (isIndexed && !erase) await indexRows(engine, rows, indexed_dimensions)
-  const commit = async (): Promise<StoredState> => {
-    const state = { ...next, version: await rows.version(), unindexed: isIndexed ? 0 : next.unindexed }
+  // Deleted rows stay in the files that held them until all rows are in new ones.
+  const rewritten = erase ? await rows.version() : null
+  const isApart = erase || (isIndexed && stats.decisions >= apartFrom)
+  const indexed = isApart
+    ? await indexApart({ ...place, name, rewritten, dimensions, indexed_dimensions }, yieldToEventLoop)
+    : isIndexed
+      ? await indexHere(engine, rows, indexed_dimensions)
+      : null
+  let version = 0
+  /** Commits the newest version of the table, unless it is committed. */
+  const commit = async (): Promise<void> => {
+    if (isApart) await rows.checkoutLatest()
+    if ((await rows.version()) === version) return
+    version = await rows.version()
+    const state = { ...next, version, unindexed: isIndexed ? 0 : next.unindexed }
     await writeState(engine, generation, state)
-    return state
+    await committed({ ...state, stats: new TermStats(stats) })
   }
-  let state = await commit()
-  const cleanup = {
-    cleanupOlderThan: new Date(erase ? Date.now() : Date.now() - keepVersionsMs),
-    deleteUnverified: true,
+  const old = new Date(erase ? Date.now() : Date.now() - keepVersionsMs)
+  try {
+    await commit()
+    await indexed?.clean(old)
+    await commit()
+  } finally {
+    indexed?.end()
   }
-  if (isIndexed) await rows.optimize(cleanup)
-  if ((await rows.version()) !== state.version) state = await commit()
   rows.close()
   const states = await connection.openTable(stateTable(generation))
-  await states.optimize(cleanup)
+  await states.optimize({ cleanupOlderThan: old, deleteUnverified: true })
   states.close()
-  return state
 }
 
 /** The table at its committed version, without what a crashed writer added later. */
