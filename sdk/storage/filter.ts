@@ -20,7 +20,7 @@ export function isEmptyFilter(filter: DecisionFilter): boolean {
 
 type Value = DecisionFields[keyof DecisionFields]
 
-/** The values of each field by the number of the decision, for {@link compileColumns}. */
+/** The values of each field by the number of the decision, for {@link passing}. */
 export type FieldColumns = { [N in keyof DecisionFields]: DecisionFields[N][] }
 
 /** Whether a value passes a comparison. */
@@ -33,34 +33,24 @@ function valueTest({ operator, operand }: Comparison): (value: Value) => boolean
   return (value) => (value as readonly string[]).some((text) => some.includes(text))
 }
 
-/** True if all tests are. */
-function every<T>(tests: readonly ((value: T) => boolean)[]): (value: T) => boolean {
-  const [first, second, ...rest] = tests
-  if (first === undefined) return () => true
-  if (second === undefined) return first
-  if (rest.length === 0) return (value) => first(value) && second(value)
-  return (value) => {
-    for (const test of tests) if (!test(value)) return false
-    return true
-  }
-}
-
 /**
- * Compiles a filter to a predicate on decisions whose fields are in arrays, so that only the fields that it compares are read.
+ * Which of the first `count` decisions pass, whose fields are in arrays, so that only the fields that it compares are read, one after the
+ * other. @returns 1 for each number that passes
  * @example
  * ```ts
- * const passes = compileColumns({ category: 'architecture' }, columns)
- * const found = numbers.filter(passes)
+ * const passes = passing({ category: 'architecture' }, columns, count)
+ * const found = numbers.filter((number) => passes[number] === 1)
  * ```
  */
-export function compileColumns(filter: DecisionFilter, columns: FieldColumns): (number: number) => boolean {
-  return every(
-    comparisons(filter).map((comparison) => {
-      const column: Value[] = columns[comparison.field]
-      const test = valueTest(comparison)
-      return (number: number) => test(column[number]!)
-    }),
-  )
+export function passing(filter: DecisionFilter, columns: FieldColumns, count: number): Uint8Array {
+  const passes = new Uint8Array(count).fill(1)
+  for (const comparison of comparisons(filter)) {
+    const column: Value[] = columns[comparison.field]
+    const test = valueTest(comparison)
+    for (let number = 0; number < count; number++)
+      if (passes[number] === 1 && !test(column[number]!)) passes[number] = 0
+  }
+  return passes
 }
 
 /**
@@ -84,5 +74,5 @@ export function compileFilter(filter: CountFilter): FieldsPredicate {
     const looks = (text: string | null): boolean => text !== null && skeleton(text) === look
     tests.push(field === 'tag' ? (f) => f.tags.some(looks) : (f) => looks(f[field]))
   }
-  return every(tests)
+  return (fields) => tests.every((test) => test(fields))
 }

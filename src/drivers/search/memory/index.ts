@@ -1,7 +1,7 @@
 /** Decisions in memory: every search is exact, and compares or scores each decision that passes the filter. */
 
 import { compareText } from '../../../../sdk/storage/fields.ts'
-import { compileColumns } from '../../../../sdk/storage/filter.ts'
+import { passing } from '../../../../sdk/storage/filter.ts'
 import type {
   KeywordQuery,
   KeywordResult,
@@ -117,11 +117,11 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
     },
     nearest({ vector, side, k, filter }) {
       checkVector(vector, dimensions, 'The vector of the query')
-      const passes = compileColumns(filter, columns.all)
+      const passes = passing(filter, columns.all, slots.length)
       const best = top<VectorHit>(k, byDistance)
       const compared = vectors[side]
       for (let slot = 0; slot < slots.length; slot++) {
-        if (!isIndexed[slot] || !passes(slot)) continue
+        if (!isIndexed[slot] || passes[slot] === 0) continue
         const distance = compared.distance(vector, slot)
         if (distance <= (best.last()?.distance ?? 2)) best.offer({ id: slots[slot]!.id, distance })
       }
@@ -148,13 +148,12 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
           scores[slot] = scores[slot]! + weight * share(posting[at + 1]!, slots[slot]!.length)
         }
       })
-      const passes = compileColumns(filter, columns.all)
+      const passes = passing(filter, columns.all, slots.length)
       const best = top<KeywordResult['hits'][number]>(limit, (a, b) => b.score - a.score || compareText(a.id, b.id))
       let [total, total_unindexed] = [0, 0]
       for (let slot = 0; slot < scores.length; slot++) {
         const score = scores[slot]!
-        if (score === 0) continue
-        if (!passes(slot)) continue
+        if (score === 0 || passes[slot] === 0) continue
         total++
         if (!isIndexed[slot]) total_unindexed++
         if (score >= (best.last()?.score ?? 0)) best.offer({ id: slots[slot]!.id, score })
