@@ -9,9 +9,9 @@ import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
 import { stateId } from '../domain/record/act-ids.ts'
+import { requireRoom } from '../domain/record/decision/decision.ts'
 import { closesCycle, withLink } from '../domain/record/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
-import { requireRoom } from '../domain/record/decision/revisions.ts'
 
 export const linkDecisions = defineMethod({
   summary: 'Links two decisions. An edge of the same agent with the same source, target and type is replaced.',

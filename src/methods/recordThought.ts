@@ -5,9 +5,8 @@ import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { withThought } from '../domain/record/decision/decision.ts'
+import { requireSize, withThought } from '../domain/record/decision/decision.ts'
 import { requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
-import { requireSize } from '../domain/record/decision/revisions.ts'
 import { sessionOf } from '../domain/record/deliberation/inputs.ts'
 
 const d = v.description

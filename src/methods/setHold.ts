@@ -7,9 +7,9 @@ import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { stateId } from '../domain/record/act-ids.ts'
+import { requireRoom } from '../domain/record/decision/decision.ts'
 import { withHold, withoutHolds } from '../domain/record/decision/holds.ts'
 import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
-import { requireRoom } from '../domain/record/decision/revisions.ts'
 
 const d = v.description
 

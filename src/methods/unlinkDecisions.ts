@@ -10,9 +10,9 @@ import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
+import { requireSize } from '../domain/record/decision/decision.ts'
 import { autoLink, ownsLink, sameLinks, takenBack } from '../domain/record/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/record/decision/lookup.ts'
-import { requireSize } from '../domain/record/decision/revisions.ts'
 import { noteFormerLinks } from '../domain/record/history/former-links.ts'
 
 const params = v.object({

@@ -18,9 +18,9 @@ import {
   unscoredAdoption,
 } from '../domain/lifecycle/update.ts'
 import { stateId } from '../domain/record/act-ids.ts'
-import { applyUpdate, isUnadopted, requireUnchanged, type Updates } from '../domain/record/decision/decision.ts'
+import { isUnadopted, requireSize } from '../domain/record/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/record/decision/lookup.ts'
-import { keepRevision, requireSize } from '../domain/record/decision/revisions.ts'
+import { applyUpdate, keepRevision, requireUnchanged, type Updates } from '../domain/record/decision/revisions.ts'
 import { sessionOf, takeSession } from '../domain/record/deliberation/inputs.ts'
 import type { Session } from '../domain/record/deliberation/sessions.ts'
 import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'

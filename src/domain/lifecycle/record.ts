@@ -13,9 +13,8 @@ import { instantMs, timestamp } from '../../core/time.ts'
 import { type Action, assumedStakes, contextProblem } from '../policy/rules/action.ts'
 import type { Evaluation } from '../policy/rules/evaluate.ts'
 import { stateId } from '../record/act-ids.ts'
-import { committedAt, type Draft, newRecord, pathOf } from '../record/decision/decision.ts'
+import { committedAt, type Draft, newRecord, pathOf, requireSize } from '../record/decision/decision.ts'
 import { type Commit, once, type Replayable } from '../record/decision/idempotency.ts'
-import { requireSize } from '../record/decision/revisions.ts'
 import { requireUnerased, type SourceMark } from '../record/decision/tombstone.ts'
 import {
   markGiven,

@@ -10,6 +10,7 @@ import { timestamp } from '../../core/time.ts'
 import { type LinkingCall, linkContradictions } from '../learn/memory/contradictions.ts'
 import { countReview } from '../policy/judge/breakers.ts'
 import type { PolicyCall } from '../policy/judge/call.ts'
+import { requireRoom } from '../record/decision/decision.ts'
 import {
   type Attribution,
   applyReview,
@@ -17,7 +18,6 @@ import {
   type Reviewer,
   type ReviewInput,
 } from '../record/decision/outcome.ts'
-import { requireRoom } from '../record/decision/revisions.ts'
 import { queueIfChanged } from '../search/embeddings.ts'
 
 export type ReviewCall = Pick<PolicyCall, 'policy' | 'store' | 'approvalContext' | 'method' | 'request_id'> &

@@ -1,12 +1,12 @@
-/** The life of a decision record: made, updated, reviewed. Values in, values out. */
+/** The life of a decision record: made, committed, scored by its quality. Values in, values out. */
 
 import { invalidParams } from '../../../../sdk/errors.ts'
-import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
-import { type RecordParams, RecordUpdates } from '../../../../sdk/schema/record.ts'
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { RecordParams } from '../../../../sdk/schema/record.ts'
+import { recordText } from '../../../core/canonical.ts'
 import { plainText } from '../../../core/quote.ts'
 import { dayMs, timestamp } from '../../../core/time.ts'
 import { extractBridge } from './bridge.ts'
-import { revisionOf } from './revisions.ts'
 
 /** When a decision was recorded here. */
 export const recordedAt = ({ recorded_at, created_at }: DecisionRecord): string => recorded_at ?? created_at
@@ -118,55 +118,6 @@ export function newRecord(
   }
 }
 
-/** Fields that updateDecision may change. */
-const updatableFields = Object.keys(RecordUpdates) as (keyof typeof RecordUpdates)[]
-export type Updates = Partial<Pick<DecisionRecord, keyof typeof RecordUpdates>>
-
-/** @param seen the `revision_count` that a change is based on; undefined accepts any. @throws CstpError `invalid_params` if the decision was updated since */
-export function requireUnchanged({ revision_count }: DecisionRecord, seen: number | undefined): void {
-  if (seen === undefined || seen === revision_count) return
-  throw invalidParams({
-    path: 'revision_count',
-    message: `the decision was updated since: its revision_count is ${revision_count}`,
-    expected: `${revision_count}: read the decision again, and decide what to keep of both`,
-    received: `${seen}`,
-  })
-}
-
-/** The fields that a bridge is extracted from. */
-const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
-
-/**
- * Applies an update; the earlier values are in its revision. New text renews the title and a bridge that was extracted by rule;
- * a given bridge stays.
- * @param is_scored false if a confidence that adopts the decision was stated too late to be scored
- */
-export function applyUpdate(
-  record: DecisionRecord,
-  updates: Updates,
-  by: string,
-  at: string,
-  is_scored = true,
-): { record: DecisionRecord; applied: string[]; revision: Revision } {
-  const applied = updatableFields.filter((field) => updates[field] !== undefined)
-  const next: DecisionRecord = { ...record, ...updates, updated_at: at }
-  if (updates.tags) next.tags = [...new Set(updates.tags)]
-  if (updates.bridge) next.bridge_method = 'given'
-  else if (next.bridge_method === 'rule' && applied.some((field) => bridgeSources.includes(field)))
-    next.bridge = extractBridge(next)
-  // A decision recorded by a hook counts once its confidence is stated, before the outcome is known.
-  if (isUnadopted(record) && typeof updates.confidence === 'number') {
-    if (is_scored) next.confidence_at_record = updates.confidence
-    next.adopted_by = by
-    next.adopted_at = at
-  }
-  next.title = titleOf(next.decision)
-  next.quality = quality(next)
-  next.breaker_scopes = [...new Set([...record.breaker_scopes, ...scopesOfRecord(next)])]
-  next.revision_count++
-  return { record: next, applied, revision: revisionOf(record, next, applied, by) }
-}
-
 /** A record of a hook whose confidence nobody stated in time yet. */
 export const isUnadopted = ({ source, confidence_at_record, status }: DecisionRecord): boolean =>
   source === 'hook' && confidence_at_record === null && status === 'pending'
@@ -182,6 +133,36 @@ export function withThought(record: DecisionRecord, thought: string, agent: stri
   }
   const next = { ...record, deliberation, updated_at: at }
   return { record: { ...next, quality: quality(next) }, step }
+}
+
+/** Largest record, in bytes of JSON. */
+const maxRecordBytes = 256 * 1_024
+
+/** The record, if it is not too large to be stored. @throws CstpError `invalid_params` naming the limit */
+export function requireSize(record: DecisionRecord): DecisionRecord {
+  const bytes = Buffer.byteLength(recordText(record))
+  if (bytes <= maxRecordBytes) return record
+  const expected = `at most ${maxRecordBytes} bytes (256 KiB) of JSON for the whole decision`
+  throw invalidParams({ path: '', message: `expected ${expected}, received ${bytes}`, expected, received: `${bytes}` })
+}
+
+/** Most bytes of links and non-counting reviews that other agents may add to a decision; the rest is left to its recorder. */
+const maxForeignBytes = 64 * 1_024
+
+/** Like {@link requireSize}, after this agent added to the record. @throws CstpError `invalid_params` also if other agents have added too much */
+export function requireRoom(record: DecisionRecord, agent: string): DecisionRecord {
+  const { recorded_by, links, review_history } = record
+  if (agent !== recorded_by) {
+    const foreign = [
+      ...links.filter(({ created_by }) => created_by !== recorded_by),
+      ...review_history.filter(({ reviewed_by, counts }) => reviewed_by !== recorded_by && !counts),
+    ]
+    if (Buffer.byteLength(JSON.stringify(foreign)) > maxForeignBytes) {
+      const expected = `at most ${maxForeignBytes} bytes (64 KiB) of links and further reviews by others than its recorder`
+      throw invalidParams({ path: '', message: `expected ${expected}`, expected, received: 'more' })
+    }
+  }
+  return requireSize(record)
 }
 
 /** Path of a record's file, relative to the data directory. */
@@ -275,5 +256,6 @@ export const breakerScopes = ({ category, stakes, agent, tags, project }: Breake
 ]
 
 /** Those of a record. An update adds to them and takes none away: what is named later counts, and what was named first still does. */
-const scopesOfRecord = (record: Pick<DecisionRecord, 'category' | 'stakes' | 'tags' | 'project' | 'recorded_by'>) =>
-  breakerScopes({ ...record, agent: record.recorded_by, project: record.project?.name ?? null })
+export const scopesOfRecord = (
+  record: Pick<DecisionRecord, 'category' | 'stakes' | 'tags' | 'project' | 'recorded_by'>,
+) => breakerScopes({ ...record, agent: record.recorded_by, project: record.project?.name ?? null })

@@ -1,10 +1,13 @@
-/** Earlier values of updated decisions, stored apart from the record: one keyed record per update, the newest in full. */
+/** Updates of decisions, and the values before them, stored apart from the record: one keyed record per update, the newest in full. */
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
+import { RecordUpdates } from '../../../../sdk/schema/record.ts'
 import { newestKeyed } from '../../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
-import { recordText, stableJson } from '../../../core/canonical.ts'
+import { stableJson } from '../../../core/canonical.ts'
+import { extractBridge } from './bridge.ts'
+import { isUnadopted, quality, scopesOfRecord, titleOf } from './decision.ts'
 
 /** Name of the collection, for moving it to another store. */
 export const revisionCollection = 'revision'
@@ -19,7 +22,7 @@ const keyOf = (id: string, number: number): string => `${prefixOf(id)}${String(n
 const asDigest = (revision: Revision): Revision => ({ ...revision, old_values: null })
 
 /** An update with the values before it, and their SHA-256. */
-export function revisionOf(
+function revisionOf(
   before: DecisionRecord,
   after: DecisionRecord,
   fields: (keyof DecisionRecord)[],
@@ -54,32 +57,53 @@ export async function revisionsOf(keyed: Pick<KeyedReader, 'list'>, id: string):
   return found.reverse()
 }
 
-/** Largest record, in bytes of JSON. */
-const maxRecordBytes = 256 * 1_024
+// Updates, from which revisions follow.
 
-/** The record, if it is not too large to be stored. @throws CstpError `invalid_params` naming the limit */
-export function requireSize(record: DecisionRecord): DecisionRecord {
-  const bytes = Buffer.byteLength(recordText(record))
-  if (bytes <= maxRecordBytes) return record
-  const expected = `at most ${maxRecordBytes} bytes (256 KiB) of JSON for the whole decision`
-  throw invalidParams({ path: '', message: `expected ${expected}, received ${bytes}`, expected, received: `${bytes}` })
+/** Fields that updateDecision may change. */
+const updatableFields = Object.keys(RecordUpdates) as (keyof typeof RecordUpdates)[]
+export type Updates = Partial<Pick<DecisionRecord, keyof typeof RecordUpdates>>
+
+/** @param seen the `revision_count` that a change is based on; undefined accepts any. @throws CstpError `invalid_params` if the decision was updated since */
+export function requireUnchanged({ revision_count }: DecisionRecord, seen: number | undefined): void {
+  if (seen === undefined || seen === revision_count) return
+  throw invalidParams({
+    path: 'revision_count',
+    message: `the decision was updated since: its revision_count is ${revision_count}`,
+    expected: `${revision_count}: read the decision again, and decide what to keep of both`,
+    received: `${seen}`,
+  })
 }
 
-/** Most bytes of links and non-counting reviews that other agents may add to a decision; the rest is left to its recorder. */
-const maxForeignBytes = 64 * 1_024
+/** The fields that a bridge is extracted from. */
+const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
 
-/** Like {@link requireSize}, after this agent added to the record. @throws CstpError `invalid_params` also if other agents have added too much */
-export function requireRoom(record: DecisionRecord, agent: string): DecisionRecord {
-  const { recorded_by, links, review_history } = record
-  if (agent !== recorded_by) {
-    const foreign = [
-      ...links.filter(({ created_by }) => created_by !== recorded_by),
-      ...review_history.filter(({ reviewed_by, counts }) => reviewed_by !== recorded_by && !counts),
-    ]
-    if (Buffer.byteLength(JSON.stringify(foreign)) > maxForeignBytes) {
-      const expected = `at most ${maxForeignBytes} bytes (64 KiB) of links and further reviews by others than its recorder`
-      throw invalidParams({ path: '', message: `expected ${expected}`, expected, received: 'more' })
-    }
+/**
+ * Applies an update; the earlier values are in its revision. New text renews the title and a bridge that was extracted by rule;
+ * a given bridge stays.
+ * @param is_scored false if a confidence that adopts the decision was stated too late to be scored
+ */
+export function applyUpdate(
+  record: DecisionRecord,
+  updates: Updates,
+  by: string,
+  at: string,
+  is_scored = true,
+): { record: DecisionRecord; applied: string[]; revision: Revision } {
+  const applied = updatableFields.filter((field) => updates[field] !== undefined)
+  const next: DecisionRecord = { ...record, ...updates, updated_at: at }
+  if (updates.tags) next.tags = [...new Set(updates.tags)]
+  if (updates.bridge) next.bridge_method = 'given'
+  else if (next.bridge_method === 'rule' && applied.some((field) => bridgeSources.includes(field)))
+    next.bridge = extractBridge(next)
+  // A decision recorded by a hook counts once its confidence is stated, before the outcome is known.
+  if (isUnadopted(record) && typeof updates.confidence === 'number') {
+    if (is_scored) next.confidence_at_record = updates.confidence
+    next.adopted_by = by
+    next.adopted_at = at
   }
-  return requireSize(record)
+  next.title = titleOf(next.decision)
+  next.quality = quality(next)
+  next.breaker_scopes = [...new Set([...record.breaker_scopes, ...scopesOfRecord(next)])]
+  next.revision_count++
+  return { record: next, applied, revision: revisionOf(record, next, applied, by) }
 }

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import { applyUpdate, newRecord, reviewDay, titleOf } from '../../../../src/domain/record/decision/decision.ts'
+import { newRecord, reviewDay, titleOf } from '../../../../src/domain/record/decision/decision.ts'
+import { applyUpdate } from '../../../../src/domain/record/decision/revisions.ts'
 import { draftOf, recordOf, testStart } from '../../../support/record.ts'
 
 describe('title', () => {

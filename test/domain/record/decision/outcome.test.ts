@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'bun:test'
 import { type DecisionRecord, type Outcome, outcomeValues } from '../../../../sdk/schema/decision.ts'
 import { isIndependent, ruleSettlers, settlerOf } from '../../../../sdk/storage/fields.ts'
-import { applyUpdate } from '../../../../src/domain/record/decision/decision.ts'
 import {
   type Attribution,
   applyReview,
@@ -10,6 +9,7 @@ import {
   type Reviewer,
   replaces,
 } from '../../../../src/domain/record/decision/outcome.ts'
+import { applyUpdate } from '../../../../src/domain/record/decision/revisions.ts'
 import { recordOf } from '../../../support/record.ts'
 import { random } from '../../learn/calibration/groups.ts'
 
