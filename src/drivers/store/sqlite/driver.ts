@@ -74,7 +74,6 @@ export async function openSqliteStore({
       statements: writing,
       root,
       log,
-      beforePlacing: (temp, known) => files.beforePlacing(temp, known),
       writePending: pending.write,
       unwritten,
     })

@@ -12,8 +12,7 @@ import { checkVectors } from '../../../../sdk/storage/vector-checks.ts'
 import { packVectors, unpackVectors, type VectorRow } from '../shared.ts'
 import type { SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
-import type { DecisionTable } from './decisions.ts'
-import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './rows.ts'
+import { type DecisionTable, type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './decisions.ts'
 
 export function embeddingWriter(statements: Statements, table: DecisionTable) {
   const { prepare } = statements

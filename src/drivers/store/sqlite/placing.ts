@@ -1,10 +1,23 @@
 /** Puts the files of committed decisions in place, and makes that durable a moment later. Nothing here fails a commit: a file that can't be placed stays pending. */
 import type { Database } from 'bun:sqlite'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
-import { type KnownFile, place, relativePath, removeFiles, removeTemps, syncFolders, type TempFile } from './files.ts'
+import {
+  fileStat,
+  hashOf,
+  type KnownFile,
+  keepBeside,
+  place,
+  readPlain,
+  relativePath,
+  removeFiles,
+  removeTemps,
+  syncFolders,
+  type TempFile,
+} from './files.ts'
+import { parseRecord } from './parse.ts'
 import type { Unwritten } from './pending-files.ts'
 
 /** A decision file that the transaction's commit must write or remove. */
@@ -43,8 +56,6 @@ export interface PlacingOptions {
   /** Folder of the decision files. */
   root: string
   log: LogWriter
-  /** Called before a file is replaced, with its state as last known. */
-  beforePlacing(temp: TempFile, known: KnownFile): void
   /** Writes files from their rows, see `PendingFiles.write`; call it inside a write transaction. */
   writePending(nums: readonly number[]): Promise<Unwritten[]>
   /** Files that could not be written at the start. */
@@ -54,7 +65,7 @@ export interface PlacingOptions {
 /** A committed transaction waits longer than others: giving up would leave its files to the next commit. */
 const timeout_ms = 60_000
 
-export function placer({ db, statements, root, log, beforePlacing, writePending, unwritten }: PlacingOptions): Placing {
+export function placer({ db, statements, root, log, writePending, unwritten }: PlacingOptions): Placing {
   const isPending = statements.prepare<unknown, [number, number]>(
     'select 1 from pending_files where num = ? and revision = ?',
   )
@@ -82,6 +93,30 @@ export function placer({ db, statements, root, log, beforePlacing, writePending,
       error,
     )
 
+  /**
+   * Keeps a file that a person changed beside the one that replaces it: as `<name>.edited`, `<name>.broken`, or `<name>.newer` if a newer
+   * program wrote it.
+   * @param known its state as it was written last
+   */
+  function keepEdited({ id, path, state }: TempFile, known: KnownFile): void {
+    const stat = fileStat(path)
+    if (stat === null || (stat.size === known.size && stat.mtime === known.mtime)) return
+    if (known.owed && stat.mtime <= known.mtime) return
+    const content = readPlain(path)
+    if ([known.hash, state.hash].includes(hashOf(content))) return
+    const parsed = parseRecord(content, id)
+    const kind = !('problem' in parsed) ? 'edited' : parsed.isNewer ? 'newer' : 'broken'
+    const aside = keepBeside(path, kind)
+    log(
+      'warn',
+      'a decision file was changed by hand, and its decision by a call before the file was read: both are kept',
+      {
+        id,
+        kept: relative(root, aside),
+      },
+    )
+  }
+
   /** Works under the write lock once `synced` is. @returns whether that was done */
   async function locked(files: Files, synced: Promise<void> | null, work: () => unknown): Promise<boolean> {
     try {
@@ -108,7 +143,7 @@ export function placer({ db, statements, root, log, beforePlacing, writePending,
           const temp = texts.get(id)
           if (temp === undefined) removeFiles(root, id)
           else {
-            beforePlacing(temp, known.get(id)!)
+            keepEdited(temp, known.get(id)!)
             place(temp)
             texts.delete(id)
           }

@@ -5,14 +5,13 @@
  * - A removed file hides its decision from all reads. Row and document stay, and the decision returns with its file.
  * - A broken file is reported and left alone. Reads return its decision as it was when the file was last valid, or not at all if it never
  *   was.
- * - A write of a decision whose file was changed since keeps that file beside the new one: as `<name>.edited`, `<name>.broken`, or
- *   `<name>.newer` if a newer program wrote it.
+ * - A write of a decision whose file was changed since keeps that file beside the new one: see `placing.ts`.
  *
  * Differences found without the lock are checked again under it, so that files that another process is just writing are not mistaken for
  * edits.
  */
 
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import { newOutboxValue, outboxCollection } from '../../../../sdk/storage/keyed.ts'
 import type { FileFinding } from '../../../../sdk/storage/store.ts'
@@ -21,7 +20,7 @@ import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 import { keyedPut } from './coordination.ts'
 import type { DecisionTable } from './decisions.ts'
-import { fileStat, hashOf, type KnownFile, keepBeside, readPlain, relativePath, type TempFile } from './files.ts'
+import { fileStat, hashOf, readPlain, relativePath } from './files.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
 import type { PendingFiles } from './pending-files.ts'
 import type { Looking } from './survey.ts'
@@ -30,8 +29,6 @@ export interface Reconciler {
   reconcile(): Promise<FileFinding[]>
   /** Stops a running reconciliation at its next page; called when the store is closed. */
   stop(): void
-  /** Keeps a file that a person changed, before a write replaces it. */
-  beforePlacing(temp: TempFile, known: KnownFile): void
 }
 
 /** A file as read outside of the lock; null if there is none. */
@@ -177,24 +174,6 @@ export function reconciler({
     stop() {
       stopped = true
       looking?.stop()
-    },
-    beforePlacing({ id, path, state }, known) {
-      const stat = fileStat(path)
-      if (stat === null || (stat.size === known.size && stat.mtime === known.mtime)) return
-      if (known.owed && stat.mtime <= known.mtime) return
-      const content = readPlain(path)
-      if ([known.hash, state.hash].includes(hashOf(content))) return
-      const parsed = parseRecord(content, id)
-      const kind = !('problem' in parsed) ? 'edited' : parsed.isNewer ? 'newer' : 'broken'
-      const aside = keepBeside(path, kind)
-      log(
-        'warn',
-        'a decision file was changed by hand, and its decision by a call before the file was read: both are kept',
-        {
-          id,
-          kept: relative(root, aside),
-        },
-      )
     },
   }
 }
