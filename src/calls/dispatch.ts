@@ -7,8 +7,8 @@ import { attributed } from '../core/audit.ts'
 import { type Caller, mayRead } from '../core/caller.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
-import { compileParams } from '../core/params.ts'
-import { certainSecret, maskSecrets, withoutSecretTexts } from '../core/secrets.ts'
+import { compileParams, storable } from '../core/params.ts'
+import { maskSecrets, withoutSecretTexts } from '../core/secrets.ts'
 import { openUngated } from '../domain/hook/ungated.ts'
 import { openQuota } from '../domain/ledger/quota.ts'
 import { AlteredRecord } from '../domain/ledger/thread/attested.ts'
@@ -108,23 +108,6 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
   return prints ? new JsonText([text]) : JSON.parse(text)
 }
 
-/**
- * The parameters as the method may store them: what is likely a secret is masked.
- * @throws CstpError `invalid_params` if they contain a certain secret, and such are refused
- */
-function withoutSecrets<P>(params: P, how: Services['secrets']): P {
-  if (how === 'allow') return params
-  const masked = withoutSecretTexts(params)
-  // What has no likely secret has no certain one.
-  const found = how === 'reject' && masked !== params ? certainSecret(params) : null
-  if (found === null) return masked
-  throw invalidParam(
-    found.path,
-    'a text without secrets; refer to the secret by name, or have the operator set CSTP_SECRETS=mask',
-    found.shown,
-  )
-}
-
 /** Maximum size of parameters, unless the method declares another: several times that of the largest decision. */
 const defaultSize = 1_310_720
 
@@ -183,7 +166,7 @@ export function createDispatch(
       signal.throwIfAborted()
       if (method.effect !== 'read') await quota.require(caller.agent)
       const given = parse(request.params)
-      const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
+      const params = method.keeps_texts ? storable(given, services.secrets) : given
       const counted = quota.of(caller.agent)
       const store = attributed(counted.store, caller)
       const call: Call = { ...services, ...counted, store, caller, method: request.method, request_id, signal }

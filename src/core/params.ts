@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { type CstpError, type Issue, invalidParam, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
-import { maskSecrets } from './secrets.ts'
+import { certainSecret, maskSecrets, withoutSecretTexts } from './secrets.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
 /** The parts of valibot's schema objects that are used here. */
@@ -218,6 +218,23 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
     if (parsed.success) return parsed.output
     throw refused(parsed.issues.flatMap(leaves).map(asIssue))
   }
+}
+
+/**
+ * The parameters as the method may store them: what is likely a secret is masked.
+ * @throws CstpError `invalid_params` if they contain a certain secret, and such are refused
+ */
+export function storable<P>(params: P, how: 'mask' | 'reject' | 'allow'): P {
+  if (how === 'allow') return params
+  const masked = withoutSecretTexts(params)
+  // What has no likely secret has no certain one.
+  const found = how === 'reject' && masked !== params ? certainSecret(params) : null
+  if (found === null) return masked
+  throw invalidParam(
+    found.path,
+    'a text without secrets; refer to the secret by name, or have the operator set CSTP_SECRETS=mask',
+    found.shown,
+  )
 }
 
 // Refuses values that stores and JSON would change: non-finite numbers, broken Unicode, very deep nesting.

@@ -162,7 +162,7 @@ export async function prepareJudgement(call: PolicyCall, subject: Subject): Prom
   const stops = [...stopping, ...(subject.stops ?? [])]
   const evaluation = withBreakers({ ...verdict, ...more, approved_rules: [] }, stops)
   const approved_rules = passed.filter((id) => evaluation.fired.includes(id))
-  return judgementOf({ ...lifted(evaluation, passed), approved_rules })
+  return judgementOf(approved_rules.length > 0 ? { ...lifted(evaluation, approved_rules), approved_rules } : evaluation)
 }
 
 /** The scopes of the breakers that could watch an action. */
