@@ -1,8 +1,8 @@
 /** Commands of the shell itself, which change the state in which later commands run. */
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
-import { runOpaque } from './record.ts'
-import { type Given, inner, type Reader, type Scope } from './scope.ts'
+import { runOpaque, runVariables } from './record.ts'
+import { type Given, inner, type Reader, type Scope, variableOf } from './scope.ts'
 
 const done: Stream = { ...noStream, text: '', source: 'text' }
 
@@ -26,8 +26,11 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
     case 'sl': {
       const [to] = rest.filter((one) => !/^-[LPe@]$/.test(one))
       if (given.redirected.length > 0) noted()
-      if (to === '-') return done
-      const path = to === undefined ? scope.base.home : resolve(to, scope.base)
+      const before = scope.base.cwd
+      const path =
+        to === undefined ? scope.base.home : to === '-' ? variableOf(scope, 'OLDPWD') : resolve(to, scope.base)
+      scope.vars.set('OLDPWD', before)
+      if (to === '-' && path === null) return done
       // A command that goes to a folder above the project leaves it.
       scope.base = { ...scope.base, cwd: path }
       return done
@@ -38,7 +41,8 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
     case 'local':
     case 'readonly':
     case 'let':
-      for (const one of rest) setVariable(scope, one)
+      for (const one of rest) setVariable(scope, rest.includes('-n') ? one.replace('=', `=${unknown}=`) : one)
+      if (name === 'export') runVariables(reader, rest, scope)
       return rest.length === 0 ? null : done
     case 'unset':
       for (const one of rest) scope.vars.set(one, '')
@@ -58,9 +62,20 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
       return done
     case 'read': {
       const { paths = [], text = null } = given.stdin ?? {}
-      const names = rest.filter((one) => !one.startsWith('-'))
+      const names = rest.filter((one, at) => !/^-/.test(one) && !/^-\w*[dnNtupai]$/.test(rest[at - 1] ?? ''))
       for (const one of names)
         scope.vars.set(one, names.length === 1 ? (text?.split('\n')[0] ?? paths[0] ?? null) : null)
+      return done
+    }
+    case 'mapfile':
+    case 'readarray': {
+      const { paths = [], text = null } = given.stdin ?? {}
+      const name = rest.findLast((one, at) => !one.startsWith('-') && !/^-[dnOsuCc]$/.test(rest[at - 1] ?? ''))
+      const callback = rest[rest.indexOf('-C') + 1]
+      if (rest.includes('-C') && callback) reader.line(callback, inner(scope))
+      const lines = paths.length > 0 ? paths : (text?.split(/[\n\0]/).filter(Boolean) ?? [unknown])
+      scope.lists.set(name ?? 'MAPFILE', lines.slice(0, 64))
+      scope.vars.set(name ?? 'MAPFILE', lines[0] ?? '')
       return done
     }
     case 'printf':

@@ -5,8 +5,6 @@ import {
   deletes,
   deletesAll,
   gets,
-  homeNames,
-  homes,
   homeTables,
   opens,
   permits,
@@ -20,37 +18,17 @@ import {
   runsWords,
   writes,
 } from './calls.ts'
+import { fold } from './fold.ts'
+import { type ReadCode, readHidden } from './hidden.ts'
 import { loopsIn } from './loops.ts'
-import type { Access } from './model.ts'
-import { fromBase64 } from './output.ts'
 import { unknown } from './paths.ts'
 import { beginsAsSql } from './sql.ts'
 import { type Token, tokensOf } from './tokens.ts'
 import type { Language } from './wrappers.ts'
 
-export interface ReadCode {
-  /** Lines for a shell. */
-  lines: string[]
-  /** Commands by their words. */
-  commands: string[][]
-  paths: [word: string, access: Access, recursive: boolean][]
-  hosts: string[]
-  /** Code inside the code. */
-  inner: string[]
-  /** Runs code that it makes or gets at run time. */
-  opaque: boolean
-  /** Runs code that it downloads. */
-  runs_download: boolean
-  fork_bomb: boolean
-  /** Whether it sends something. */
-  sends: boolean
-  /** What it prints; null if it prints nothing that can be read. */
-  printed: string | null
-  /** Its value, if it is an expression of literals. */
-  value: string | null
-}
-
 const maxCode = 20_000
+const encodes =
+  /b64|base_?64|atob|decode64|unhexlify|fromhex|'hex'|decompress|inflate|gunzip|rot_?13|fromCharCode|\bchr\b|marshal|\b(?:un)?pack\b|unescape|decodeURI|revers|\[::-1\]|strrev|\btr\/|\^/i
 /** Reads code. Bounded, and never throws. */
 export function readCode(code: string, language: Language): ReadCode {
   const found: ReadCode = {
@@ -59,14 +37,15 @@ export function readCode(code: string, language: Language): ReadCode {
     paths: [],
     hosts: [],
     inner: [],
-    opaque: false,
+    ...{ opaque: false, encoded: false },
     runs_download: false,
     fork_bomb: false,
     sends: false,
     ...{ printed: null, value: null },
   }
   const aliases = aliasesIn(code.slice(0, maxCode))
-  const tokens = tokensOf(code.slice(0, maxCode), language)
+  const known = language === 'other' ? code.replace(/(?<=[a-z])-(?=[a-z])/g, '_') : code
+  const tokens = fold(tokensOf(known.slice(0, maxCode), language), language)
   if (code.length > maxCode) found.opaque = true
   const values = new Map<string, string>()
   const loops = loopsIn(tokens)
@@ -97,35 +76,18 @@ export function readCode(code: string, language: Language): ReadCode {
   /** The text of an expression of literals, known names and the home folder. */
   const textIn = (expression: readonly Token[]): string => {
     let text = ''
-    let isHome = false
     for (const [at, one] of expression.entries()) {
       const after = expression[at + 1]
       if (one.kind === 'text') {
-        const previous = expression[at - 2]
-        if (
-          /^(?:HOME|USERPROFILE|HOMEPATH)$/.test(one.text) &&
-          previous?.kind === 'name' &&
-          (homeTables.test(previous.text) || homes.test(previous.text))
-        )
-          text += '~'
-        else {
-          const piece = one.text.replace(
-            /\$\{(?:process\.env\.HOME|os\.homedir\(\)|homedir\(\))\}|#\{(?:Dir\.home|ENV\['HOME'\])\}|\{(?:Path\.home\(\)|os\.environ\['HOME'\])\}|^\$(?:ENV\{HOME\}|HOME)/g,
-            '~',
-          )
-          const joins =
-            text !== '' &&
-            !text.endsWith('/') &&
-            !piece.startsWith('/') &&
-            (isMark2(expression[at - 1], ',') || isMark2(expression[at - 1], '/'))
-          text += joins ? `/${piece}` : piece
-        }
+        const piece = one.text
+        const joins =
+          text !== '' &&
+          !text.endsWith('/') &&
+          !piece.startsWith('/') &&
+          (isMark2(expression[at - 1], ',') || isMark2(expression[at - 1], '/'))
+        text += joins ? `/${piece}` : piece
       } else if (one.kind === 'name') {
-        if (/(?:^|\.)home$|homedir$/.test(one.text) && isMark2(after, '(')) {
-          text += '~'
-          isHome = true
-        } else if (homeNames.test(one.text)) text += '~'
-        else if (values.has(one.text)) text += values.get(one.text)
+        if (values.has(one.text)) text += values.get(one.text)
         else if (
           !isMark2(after, '(') &&
           !/^(?:f|r|b|u|rb|True|False|true|false|None|null|path|Path|pathlib\.Path|new|q|qq|qw)$/.test(one.text) &&
@@ -137,19 +99,24 @@ export function readCode(code: string, language: Language): ReadCode {
           text += unknown
       }
     }
-    return isHome && !text.startsWith('~') ? `~/${text.replace(/~/g, '')}` : text
+    return text
   }
   const isMark2 = (one: Token | undefined, text: string): boolean => one?.kind === 'mark' && one.text === text
   const textsIn = (expression: readonly Token[]): string[] =>
     expression.flatMap((one) =>
       one.kind === 'text' ? [one.text] : one.kind === 'name' && values.has(one.text) ? [values.get(one.text)!] : [],
     )
-  const hasList = (expression: readonly Token[]): boolean => isMark2(expression[0], '[')
+  const hasList = (expression: readonly Token[]): boolean =>
+    isMark2(expression[0], '[') ||
+    (/^(?:new|String)$/.test(expression[0]?.text ?? '') && expression.some((one) => isMark2(one, '{')))
 
   for (let at = 0; at < tokens.length; at++) {
     const one = tokens[at]!
     if (one.kind === 'text') {
       // `$` before a template runs it in Bun and zx.
+      // A line that awk sends into a shell.
+      if (language === 'awk' && isMark(at + 1, '|') && /^\S*sh\b/.test(tokens[at + 2]?.text ?? ''))
+        found.lines.push(one.text)
       if (one.quote === '`' && (/^(?:ruby|perl|php)$/.test(language) || tokens[at - 1]?.text === '$'))
         found.lines.push(one.text)
       if (/^https?:\/\//.test(one.text)) found.hosts.push(/^https?:\/\/([^/:?#]+)/.exec(one.text)?.[1] ?? '?')
@@ -190,23 +157,6 @@ export function readCode(code: string, language: Language): ReadCode {
         found.paths.push([text, 'write', false])
       else if (chained && /^(?:read_text|read_bytes)$/.test(method)) found.paths.push([text, 'read', false])
     }
-    if (/\.home$/.test(name)) {
-      const tail = tokens.slice(at + 1, at + 16)
-      const method = tail.find(
-        ({ kind, text: word }) =>
-          kind === 'name' && (deletes.test(word) || /^(?:read_text|read_bytes|write_text)$/.test(word)),
-      )?.text
-      const rest = tail
-        .filter(({ kind }) => kind === 'text')
-        .map((part) => part.text)
-        .join('/')
-      if (method !== undefined)
-        found.paths.push([
-          `~/${rest}`,
-          deletes.test(method) ? 'delete' : /^read/.test(method) ? 'read' : 'write',
-          deletesAll.test(method),
-        ])
-    }
     if (runsLine.test(name) || (name === 'exec' && language !== 'python')) {
       if (hasList(first)) found.commands.push(textsIn(first))
       else if (
@@ -215,7 +165,7 @@ export function readCode(code: string, language: Language): ReadCode {
         all.every((part) => part.length === 1 && part[0]!.kind === 'text')
       )
         found.commands.push(all.flatMap(textsIn))
-      else if (text !== '') found.lines.push(text)
+      else if (text !== '' && text !== unknown) found.lines.push(text)
       else found.opaque = true
     } else if (
       runsWords.test(name) &&
@@ -232,15 +182,7 @@ export function readCode(code: string, language: Language): ReadCode {
       } else if (text !== '') found.lines.push(text)
     } else if (runsCode.test(name) && !/re\.compile|\.exec$/.test(name)) {
       const calls = first.filter(({ kind }) => kind === 'name').map((part) => part.text)
-      const decoded = calls.some((call) =>
-        /b64decode|atob|decode64|from$|base64_decode|decode_base64|unhexlify|fromhex|decompress/.test(call),
-      )
-        ? textsIn(first)
-            .map(fromBase64)
-            .find((inner) => inner !== null)
-        : undefined
-      if (decoded) found.inner.push(decoded)
-      else if (calls.some((call) => gets.test(call) && /request|url|http|fetch|open|get/i.test(call)))
+      if (calls.some((call) => gets.test(call) && /request|url|http|fetch|open|get/i.test(call)))
         found.runs_download = true
       else if (first.length > 0 && first.every(({ kind }) => kind === 'text')) found.inner.push(text)
       else if (first.length > 0) found.opaque = true
@@ -259,14 +201,14 @@ export function readCode(code: string, language: Language): ReadCode {
       if (combined) found.paths.push([combined[2]!, combined[1] === '<' ? 'read' : 'overwrite', false])
       else if (/^[>]/.test(mode) || /[wxa+]/.test(mode.slice(0, 3)))
         found.paths.push([
-          all.length > 2 && /^[>]/.test(mode) ? textIn(all[2]!) : text,
-          /[w>]/.test(mode.slice(0, 2)) ? 'overwrite' : 'write',
+          all.length > 2 && /^\+?[<>]/.test(mode) ? textIn(all[2]!) : text,
+          /[w>]|^\+</.test(mode.slice(0, 2)) ? 'overwrite' : 'write',
           false,
         ])
       else if (text !== '') found.paths.push([text, 'read', false])
     } else if (permits.test(name)) {
-      const paths = all.flatMap(textsIn).filter((path) => /[/~.]/.test(path))
-      for (const path of paths) found.paths.push([path, 'permissions', /_R$/.test(name)])
+      const paths = [...all.flatMap(textsIn), ...looped].filter((one) => /[/~.]/.test(one))
+      for (const one of paths) found.paths.push([one, 'permissions', /_R$/.test(name) || one.endsWith('/*')])
     } else if (writes.test(name) && text !== '') {
       const to = /copy|cp|move|rename|symlink/i.test(name) ? textIn(all[1] ?? []) : text
       if (/copy|cp/i.test(name)) found.paths.push([text, 'read', true])
@@ -289,6 +231,8 @@ export function readCode(code: string, language: Language): ReadCode {
   if (language === 'applescript')
     for (const one of code.slice(0, maxCode).matchAll(/do shell script "((?:[^"\\]|\\.){1,2000})"/g))
       found.lines.push(one[1]!)
+  readHidden(found, tokens, code, language)
+  if (found.opaque && encodes.test(code)) found.encoded = true
   const isLoop = /\bwhile\b|\bfor\b|\bloop\b/.test(code)
   if (isLoop && /\bfork\b/.test(code)) found.fork_bomb = true
   if (!/https?:\/\/|socket|smtp/i.test(code)) found.sends = false

@@ -74,7 +74,8 @@ export const move: Effect = (call, add) => {
   const into = call.values['-t']
   const to = into ?? last(call.args)
   if (to === undefined) return
-  const isLost = /^\/dev\/null$/.test(to)
+  // Temporary folders are emptied.
+  const isLost = /^\/(?:dev\/null$|(?:private\/|var\/)?tmp(?:\/|$)|dev\/shm)/.test(to)
   for (const one of into === undefined ? call.args.slice(0, -1) : call.args) add(one, isLost ? 'delete' : 'write', true)
   add(to, 'write')
 }
@@ -114,7 +115,7 @@ export const archive: Effect = (call, add) => {
   const file = call.values['-f'] ?? (old.includes('f') ? call.raw[1] : undefined)
   const rest = call.args.filter((one) => one !== old && one !== file)
   if (isCreating) {
-    for (const one of rest) add(one, 'read', true)
+    for (const one of rest) add(one, has(call, '--remove-files') ? 'delete' : 'read', true)
     if (file !== undefined && file !== '-') add(file, 'write')
   } else {
     if (file !== undefined) add(file, 'read')
@@ -136,8 +137,9 @@ export const devices: Effect = ({ raw }, add) => {
 export const inPlace: Effect = (call, add) => {
   const files =
     has(call, '-e', '-f') || call.program === 'perl' || call.program === 'ruby' ? call.args : call.args.slice(1)
-  const edits = call.raw.some((one) => /^-[a-zA-Z]*i(?:\.\w+)?$|^--in-place|^-[np]?i|^-pi/.test(one))
-  for (const one of files) add(one, edits ? 'write' : 'read')
+  const edits = call.raw.some((one) => /^-\w*i(?:\.\w+)?$|^--in-place|^-[np]?i|^-pi/.test(one))
+  const empties = call.raw.some((one) => /^(?:1,\$)?d$/.test(one))
+  for (const one of files) add(one, edits ? (empties ? 'delete' : 'write') : 'read')
 }
 
 export const secondOf =

@@ -36,6 +36,7 @@ export const transfer: Effect = (call, add, host) => {
     if (from !== null) host(from)
     else add(one, away === null ? 'read' : 'send', true)
   }
+  if (has(call, '--remove-source-files')) for (const one of call.args.slice(0, -1)) add(one, 'delete', true)
   if (away !== null) return
   const empties =
     call.program === 'rsync' && call.flags.some((one) => one.startsWith('--delete')) && !has(call, '--dry-run')

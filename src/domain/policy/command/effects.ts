@@ -39,6 +39,23 @@ const table: Record<string, Effect> = {
   shred: every('overwrite'),
   truncate: every('overwrite'),
   wipe: every('delete', true),
+  ...Object.fromEntries(
+    'scrub rmtree trash-put gvfs-trash bleachbit tmpwatch tmpreaper fdupes jdupes rmlint emptydir delete recycle kioclient5'
+      .split(' ')
+      .map((one) => [one, every('delete', true)]),
+  ),
+  gio: ({ args }, add) => {
+    if (/^(?:trash|remove)$/.test(args[0] ?? '')) for (const one of args.slice(1)) add(one, 'delete', true)
+  },
+  rclone: ({ args }, add) => {
+    const [verb, ...paths] = args
+    if (/^(?:delete|deletefile|purge|rmdirs?|cleanup)$/.test(verb ?? ''))
+      for (const one of paths) add(one, 'delete', true)
+    if (verb === 'sync') add(paths[1] ?? '', 'delete', true)
+    if (verb === 'move') add(paths[0] ?? '', 'delete', true)
+    if (/^(?:copy|copyto|sync|move|moveto|cat)$/.test(verb ?? '') && /^:?[\w-]+(?:,[^:]*)?:/.test(paths[1] ?? ''))
+      add(paths[0] ?? '', 'send', true)
+  },
   cp: copy,
   gcp: copy,
   install: copy,
@@ -95,10 +112,11 @@ const table: Record<string, Effect> = {
   gtar: archive,
   bsdtar: archive,
   zip: (call, add) => {
-    for (const [at, one] of call.args.entries()) add(one, at === 0 ? 'write' : 'read', true)
+    for (const [at, one] of call.args.entries())
+      add(one, at === 0 ? 'write' : has(call, '-m', '--move') ? 'delete' : 'read', true)
   },
   '7z': (call, add) => {
-    for (const one of call.args.slice(2)) add(one, 'read', true)
+    for (const one of call.args.slice(2)) add(one, has(call, '-sdel') ? 'delete' : 'read', true)
   },
   unzip: (call, add) => {
     if (call.args[0]) add(call.args[0], 'read')
@@ -165,7 +183,9 @@ const table: Record<string, Effect> = {
   gawk: readFrom(1),
   mawk: readFrom(1),
   jq: readFrom(1),
-  yq: readFrom(1),
+  yq: (call, add) => {
+    for (const one of call.args.slice(1)) add(one, has(call, '-i', '--inplace') ? 'write' : 'read')
+  },
   git,
   gsutil: cloudFiles,
   aws: cloudFiles,

@@ -21,7 +21,13 @@ function mountsOf({ values }: Call, base: Base): Base['mounts'] {
   return mounts
 }
 
-const elsewhere: Base = { cwd: '/home/user', project: '/home/user/.', home: '/home/user', mounts: null }
+const elsewhere: Base = {
+  cwd: '/home/user',
+  project: '/home/user/.',
+  home: '/home/user',
+  mounts: null,
+  links: new Map(),
+}
 
 export const container: Run = (call, { reader, at, scope, given }) => {
   const isCompose = call.args[0] === 'compose' || call.program === 'docker-compose'
@@ -39,10 +45,12 @@ export const container: Run = (call, { reader, at, scope, given }) => {
   if (verb === 'run' || (verb === 'create' && !isCompose)) {
     if (isCompose) {
       const words = afterOptions(
-        rest,
+        call.raw.slice(call.raw.indexOf(verb) + 1),
         '-e --env -u --user -w --workdir --name -p --publish -v --volume --entrypoint -l',
       ).slice(1)
-      if (words.length > 0) reader.command(words, { ...at, base: { ...elsewhere, mounts: [] } }, nothing)
+      const volumes = call.raw.filter((_, place) => /^(?:-v|--volume)$/.test(call.raw[place - 1] ?? '')).join('\n')
+      const mounts = mountsOf({ ...call, values: { '-v': volumes } }, scope.base)
+      if (words.length > 0) reader.command(words, { ...at, base: { ...elsewhere, mounts } }, nothing)
       return {}
     }
     const mounts = mountsOf(call, scope.base)

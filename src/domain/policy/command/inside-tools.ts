@@ -4,9 +4,10 @@ import { type Call, effectsOf } from './effects.ts'
 import { afterOptions, type Run } from './inside-run.ts'
 import type { Target } from './model.ts'
 import { splitArguments } from './options.ts'
-import { fromBase64 } from './output.ts'
 import { resolve, targetOf } from './paths.ts'
 import { nothing, type Scope, variableOf } from './scope.ts'
+import { fromBase64 } from './texts.ts'
+import { shells } from './wrappers.ts'
 
 /** Settings of git whose value is a command. */
 const commandSettings =
@@ -39,6 +40,13 @@ function gitSettings(call: Call, at: Scope): string[] {
 export const git: Run = (call, { lines, words, reader, at }) => {
   const settings = gitSettings(call, at)
   const [name] = call.args
+  // Settings that stand for options.
+  for (const setting of call.raw.includes('--mirror') ? [] : settings) {
+    if (name === 'clean' && /^clean\.requireforce=(?:false|no|off|0|)$/i.test(setting))
+      words(['git', ...call.raw.slice(call.end), '--force'])
+    const spec = name === 'push' ? /^remote\.[^=]+\.(?:push|mirror)=(.*)$/i.exec(setting)?.[1] : undefined
+    if (spec !== undefined) words(['git', 'push', '--mirror', ...(spec === 'true' ? [] : [spec])])
+  }
   for (const setting of settings) {
     const equals = setting.indexOf('=')
     const [key, value] = [setting.slice(0, equals), setting.slice(equals + 1)]
@@ -60,6 +68,7 @@ export const git: Run = (call, { lines, words, reader, at }) => {
           ...at.base,
           cwd: folder.split('\n').reduce<string | null>((cwd, one) => resolve(one, { ...at.base, cwd }), at.base.cwd),
         }
+  for (const one of call.args) if (one.startsWith('ext::')) lines(one.slice(5).replaceAll('%', '').trim())
   if (name === 'bisect' && call.args[1] === 'run') words(call.args.slice(2))
   if (name === 'submodule' && call.args[1] === 'foreach')
     lines(
@@ -100,26 +109,6 @@ export const awk: Run = (call, { lines, scope, given }) => {
     [targetOf(word, access, scope.base, recursive)].filter((one) => one !== null),
   )
   return { targets, code, ...(runsInput && given.stdin && { code_from: given.stdin.source }) }
-}
-
-export const sed: Run = (call, { lines }) => {
-  const scripts = [
-    ...(call.values['-e'] ?? '').split('\n'),
-    ...(call.values['-e'] === undefined ? call.args.slice(0, 1) : []),
-  ]
-  for (const script of scripts) lines(/^(?:\d+|\$|\/[^/]*\/)?e\s+(.+)$/.exec(script)?.[1])
-  return null
-}
-
-export const editor: Run = ({ raw }, { lines }) => {
-  for (const [at, one] of raw.entries()) {
-    const text = one === '-c' || one === '--cmd' ? raw[at + 1] : one.startsWith('+') ? one.slice(1) : undefined
-    lines(
-      /^:?(?:sil(?:ent)?!? )?!(.+)$/.exec(text ?? '')?.[1],
-      /^:?call\s+system\(['"](.+)['"]\)$/.exec(text ?? '')?.[1],
-    )
-  }
-  return null
 }
 
 export const tar: Run = ({ raw, values }, { lines }) => {
@@ -170,18 +159,6 @@ export const powershell: Run = ({ raw }, { lines }) => {
   return { code_from: 'decoded', opaque: text === null }
 }
 
-export const rsync: Run = ({ values }, { lines }) => {
-  const shell = values['-e']
-  if (shell !== undefined && !/^ssh\b/.test(shell)) lines(shell)
-  return null
-}
-
-export const ssh: Run = ({ raw }, { lines }) => {
-  for (const [at, one] of raw.entries())
-    lines(/^(?:-o)?(?:Proxy|Local|KnownHosts)Command=(.+)$/.exec(one === '-o' ? (raw[at + 1] ?? '') : one)?.[1])
-  return null
-}
-
 export const packages: Run = ({ program, args, raw }, { words, lines }) => {
   const [verb] = args
   if (verb !== 'exec' && verb !== 'x' && verb !== 'dlx' && !(program === 'yarn' && /^(?:rimraf|shx)$/.test(verb ?? '')))
@@ -210,17 +187,105 @@ export const shx: Run = ({ raw }, { words }) => {
   return {}
 }
 
-/** `make` with a makefile on the line, or a shell of its own. */
+/** `make` with a makefile on the line. */
 export const make: Run = ({ raw, values }, { lines, given, reader, at }) => {
-  if (values['-f'] === '-' && given.stdin?.text != null)
-    lines(
-      ...given.stdin.text
-        .split('\n')
-        .filter((one) => one.startsWith('\t'))
-        .map((one) => one.trim().replace(/^[@-]+/, '')),
-    )
-  const evaluated = raw.find((one) => one.startsWith('--eval='))
-  if (evaluated !== undefined)
-    for (const one of evaluated.matchAll(/\$\(shell ([^)]{1,400})\)/g)) reader.line(one[1] ?? '', at)
+  const file = values['-f'] ?? 'Makefile'
+  const written = reader.all.written.get(resolve(file, at.base) ?? '')
+  const evaluated = raw.filter((one) => one.includes('=')).map((one) => one.replace(/^--eval=/, ''))
+  const [shell, flags] = ['SHELL=', '.SHELLFLAGS='].map((name) =>
+    raw.find((one) => one.startsWith(name))?.slice(name.length),
+  )
+  const before = shell === undefined || shells.has(shell.replace(/^.*\//, '')) ? '' : `${shell} ${flags ?? ''} `
+  for (const text of [/^(?:-|\/dev\/stdin)$/.test(file) ? given.stdin?.text : written, ...evaluated])
+    for (const one of (text ?? '')
+      .replace(/\$\((\w+)\)/g, '$$$1')
+      .replaceAll('$$', '$')
+      .split('\n')) {
+      const recipe = /^(?:[^\s#:=]{1,80} ?:[^;=]{0,200};|\t)\s*[@+-]{0,3}(.+)$/.exec(one)?.[1]
+      if (recipe !== undefined) lines(`${before}${recipe}`)
+      for (const inner of one.matchAll(/\$\(shell ([^)]{1,400})\)/g)) reader.line(inner[1] ?? '', at)
+    }
   return null
 }
+
+/** How programs with a language or a prompt of their own run a line of a shell: in an argument, or in what they read. */
+const escapes: readonly [program: RegExp, line: RegExp][] = [
+  [/^(?:npm|pnpm|yarn)$/, /^scripts\.[\w:-]{1,80}=(.+)$/g],
+  [/^(?:sqlite3|litecli|duckdb)$/, /^[ \t]{0,40}\.(?:shell|system|sh)[ \t]{1,40}(.+)$/gm],
+  [/^(?:sqlite3|litecli|duckdb)$/, /^[ \t]{0,40}\.(?:output|once|import)[ \t]{1,40}"?\|([^"\n]+)/gm],
+  [
+    /^(?:psql|pgcli|usql)$/,
+    /\\![ \t]{0,40}([^\n]+)|\b(?:to|from)[ \t]{1,40}program[ \t]{1,40}'([^']+)'|\\(?:o|g|copy[^|\n]*)[ \t]{0,40}\|[ \t]{0,40}([^\n]+)/gim,
+  ],
+  [/^(?:mysql|mariadb|mycli)$/, /(?:^|;)[ \t]{0,40}(?:\\!|system)[ \t]{1,40}([^\n;]+)/gim],
+  [/^(?:gdb|lldb|cgdb|pdb|r2|radare2)$/, /^[ \t]{0,40}(?:shell|platform shell|!|make)[ \t]{0,40}(.+)$/gm],
+  [
+    /^(?:ftp|sftp|lftp|mail|mailx|mutt|telnet|bc|dc|gnuplot|units|pry|cadaver|tftp|smbclient|psftp|ghci|octave|gp|bpython|ipython\d?)$/,
+    /^[ \t]{0,40}(?:~!|:!|!!?|shell|system)[ \t]{0,40}(.+)$/gm,
+  ],
+  [/^(?:tclsh|wish|expect)$/, /(?:^|[;\n[{"])[ \t]{0,40}(?:spawn|exec|system)[ \t]{1,40}([^\n;\]]+)/g],
+  [
+    /^(?:vi|vim|nvim|ex|view|vimdiff|ed|red|less|more|man|nano|emacs)$/,
+    /^\+?:?[ \t]{0,40}(?:sil(?:ent)?!? )?(?:\d+|%)?(?:r|w)?[ \t]{0,40}!(.+)$/gm,
+  ],
+  [/^g?sed$/, /(?:^|[;\n{])\s*(?:\d+|\$|\/[^/]*\/)?e\s+([^\n]+)$/gm],
+  [/^(?:jq|yq)$/, /\bsystem\s*\(?"([^"]+)"/g],
+  [
+    /^(?:rsync|scp|fzf|sk|kubectl|ssh|scp|sftp|autossh|mosh)$/,
+    /(?:Proxy|Local|KnownHosts)Command[= ](.+)$|(?:execute|become|reload)(?:-silent)?[(:]([^)\n]+)/gm,
+  ],
+]
+
+/** `e` of sed runs what it reads. */
+export const sed: Run = ({ raw }, { lines, given }) => {
+  if (
+    given.stdin === null ||
+    !raw.some((one) =>
+      /^(?:-\w*e)?(?:.*[;}])?\s*(?:\d+|\$)?(?:s([/|#,]).{0,400}\1[gpI\d]{0,4}e|e)\s*(?:;|$)/.test(one.slice(0, 1_000)),
+    )
+  )
+    return null
+  lines(given.stdin.text ?? given.stdin.part)
+  return { code_from: given.stdin.source, opaque: given.stdin.text === null }
+}
+
+/** Options of programs whose value is a line of a shell. */
+const lineOptions: Record<string, string> = {
+  git: '--upload-pack --receive-pack --extcmd --open-files-in-pager',
+  split: '--filter',
+  man: '-P --pager',
+  sort: '--compress-program',
+  zip: '-TT --unzip-command',
+  rg: '--pre',
+  rsync: '-e --rsh --rsync-path',
+  fzf: '--preview',
+  go: '-exec -toolexec',
+  capsh: '-c',
+  'start-stop-daemon': '--exec -x -a --startas',
+  gcc: '-wrapper',
+  tcpdump: '-z',
+  openvpn: '--up --down',
+  xterm: '-e',
+  konsole: '-e',
+  alacritty: '-e --command',
+  'gnome-terminal': '-e --command',
+  rclone: '--password-command',
+  restic: '--password-command',
+}
+
+/** Lines of a shell that a program runs by the escapes of its own language. */
+export const escapedIn = ({ program, raw }: Call, input: string | null): string[] => [
+  ...(lineOptions[program] ?? '').split(' ').flatMap((option) =>
+    raw.flatMap((one, at) => {
+      const value = one === option ? raw[at + 1] : one.startsWith(`${option}=`) ? one.slice(option.length + 1) : ''
+      return option === '' || !value || /^ssh\b/.test(value) ? [] : [value]
+    }),
+  ),
+  ...escapes.flatMap(([name, line]) =>
+    name.test(program)
+      ? [...raw, input ?? ''].flatMap((text) =>
+          [...text.slice(0, 4_000).matchAll(line)].map((one) => one.slice(1).find((part) => part !== undefined) ?? ''),
+        )
+      : [],
+  ),
+]

@@ -7,16 +7,14 @@ import {
   awk,
   cmd,
   crontab,
-  editor,
+  escapedIn,
   git,
   later,
   make,
   packages,
   powershell,
-  rsync,
   sed,
   shx,
-  ssh,
   tar,
   tmux,
 } from './inside-tools.ts'
@@ -145,12 +143,6 @@ const table: Record<string, Run> = {
   nawk: awk,
   sed,
   gsed: sed,
-  vim: editor,
-  vi: editor,
-  nvim: editor,
-  ex: editor,
-  ed: editor,
-  emacs: editor,
   tar,
   gtar: tar,
   bsdtar: tar,
@@ -160,9 +152,6 @@ const table: Record<string, Run> = {
   cmd,
   powershell,
   pwsh: powershell,
-  rsync,
-  ssh,
-  scp: ssh,
   npm: packages,
   pnpm: packages,
   yarn: packages,
@@ -176,6 +165,8 @@ const table: Record<string, Run> = {
 
 /** Reads what a program runs by itself; null if it is like any other program. */
 export function runInside(reader: Reader, call: Call, scope: Scope, given: Given): Inside | null {
+  for (const line of escapedIn(call, given.stdin?.text ?? null))
+    reader.line(line, inner(scope, { via: [...scope.via, call.program] }))
   const run = Object.hasOwn(table, call.program) ? table[call.program]! : undefined
   if (run === undefined) return null
   const at = inner(scope, { via: [...scope.via, call.program === 'find' ? 'find -exec' : call.program] })

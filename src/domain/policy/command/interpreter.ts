@@ -1,6 +1,7 @@
 /** Interpreters, and the code that they run: of an option, a file or their input. */
-import { type ReadCode, readCode } from './code.ts'
+import { readCode } from './code.ts'
 import { effectsOf } from './effects.ts'
+import type { ReadCode } from './hidden.ts'
 import type { CodeSource } from './model.ts'
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
@@ -91,7 +92,7 @@ export function takeCode(
       targets: [...given.redirected, ...targets, ...edited],
       hosts: read.hosts.map(shown),
       code: shown(code),
-      code_from: read.runs_download ? 'download' : source,
+      code_from: read.runs_download ? 'download' : read.encoded ? 'decoded' : source,
       opaque: read.opaque,
     },
   )

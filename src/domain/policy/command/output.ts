@@ -1,6 +1,7 @@
 /** What programs print, as far as their arguments say it: so that text that is sent into a shell can be read. */
 import type { CodeSource, Target } from './model.ts'
 import { unknown } from './paths.ts'
+import { fromBase64, fromHex, printf, substituted, translated, unescaped } from './texts.ts'
 
 /** What a program reads from the one before it. */
 export interface Stream {
@@ -117,72 +118,6 @@ const passing = new Set([
   'zcat',
 ])
 
-const escapes: Record<string, string> = {
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  a: '\x07',
-  b: '\b',
-  f: '\f',
-  v: '\v',
-  '\\': '\\',
-  e: '\x1b',
-  "'": "'",
-  '"': '"',
-}
-const unescaped = (text: string): string =>
-  text.replace(
-    /\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|0?([0-7]{1,3})|([ntrabfve\\'"]))/g,
-    (_, hex, unicode, octal, letter) =>
-      letter !== undefined
-        ? escapes[letter]!
-        : // What ends a word for xargs -0 ends a line here.
-          String.fromCharCode(Number.parseInt(hex ?? unicode ?? octal, octal === undefined ? 16 : 8) || 10),
-  )
-
-function printf([format = '', ...values]: readonly string[]): string {
-  const rest = [...values]
-  let text = ''
-  do {
-    text += unescaped(format).replace(/%(?:%|[-+ #0]*\d{0,3}(?:\.\d{0,3})?([sdiubqxXoc]))/g, (whole, kind) =>
-      kind === undefined ? '%' : whole && (kind === 'b' ? unescaped(rest.shift() ?? '') : (rest.shift() ?? '')),
-    )
-  } while (rest.length > 0 && /%[^%]/.test(format) && text.length < 65_536)
-  return text
-}
-
-const printable = (text: string): string | null =>
-  [...text].some((one) => one < '\t' || one === '\ufffd') ? null : text
-
-/** Decodes base64, also in the form for UTF-16 that PowerShell takes. */
-export function fromBase64(text: string): string | null {
-  const clean = text.replace(/\s/g, '')
-  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(clean)) return null
-  const bytes = Buffer.from(clean, 'base64')
-  const wide = bytes.length > 3 && bytes[1] === 0 && bytes[3] === 0
-  return printable(wide ? bytes.toString('utf16le') : bytes.toString('utf8'))
-}
-const fromHex = (text: string): string | null => {
-  const clean = text.replace(/\s|0x|\\x/g, '')
-  return /^(?:[0-9A-Fa-f]{2})+$/.test(clean) ? printable(Buffer.from(clean, 'hex').toString('utf8')) : null
-}
-
-const range = (set: string): string =>
-  set.replace(/(\w)-(\w)/g, (whole, from: string, to: string) => {
-    const [low, high] = [from.charCodeAt(0), to.charCodeAt(0)]
-    return high - low > 0 && high - low < 64
-      ? String.fromCharCode(...Array.from({ length: high - low + 1 }, (_, at) => low + at))
-      : whole
-  })
-
-function translated(text: string, [from = '', to = '']: readonly string[], flags: readonly string[]): string | null {
-  if (/^\[:/.test(from) || flags.includes('-c')) return null
-  const [left, right] = [range(unescaped(from)), range(unescaped(to))]
-  if (flags.includes('-d')) return [...text].filter((one) => !left.includes(one)).join('')
-  if (right === '') return null
-  return [...text].map((one) => (left.includes(one) ? (right[left.indexOf(one)] ?? right.at(-1)!) : one)).join('')
-}
-
 const known = (text: string | null): string | null => (text === null || text.includes(unknown) ? null : text)
 
 /** What a program prints. @param read targets that it reads */
@@ -195,7 +130,7 @@ export function outputOf(
   secrets: Target[],
 ): Stream {
   const before = input ?? noStream
-  const from = [program, ...before.from].slice(0, 16)
+  const from = [program, ...(program === 'git' && args[0] === 'diff' ? ['git diff'] : []), ...before.from].slice(0, 16)
   const passed = passing.has(program) ? before.secrets : []
   const stream = (text: string | null, source: CodeSource, paths: string[] = []): Stream => ({
     text: known(text),
@@ -246,19 +181,49 @@ export function outputOf(
         before.source === 'text' ? 'decoded' : before.source,
         before.paths,
       )
+    case 'sed':
+    case 'gsed': {
+      const text = given === null ? null : substituted(given, args, flags)
+      if (text !== null) return stream(text, 'decoded')
+      break
+    }
     case 'yes':
       return stream('y\ny\n', 'text')
     case 'ls':
     case 'get-childitem':
     case 'gci':
-      return stream(null, 'output', args.length === 0 ? ['./*'] : args.map((one) => `${one}/*`))
+      return stream(
+        null,
+        'output',
+        args.length === 0 ? ['./*'] : args.map((one) => (flags.includes('-d') ? one : `${one}/*`)),
+      )
     case 'find':
     case 'fd':
       return stream(null, 'output', program === 'find' ? found(raw) : [])
+    case 'pgrep':
+    case 'pidof':
+      return stream(
+        null,
+        'output',
+        args.map((one) => one.replace(/\[(.)\]/g, '$1')),
+      )
+    case 'git': {
+      const lists =
+        args[0] === 'ls-files' ||
+        raw.includes('--name-only') ||
+        (args[0] === 'status' && raw.some((one) => /^(?:-s|--short|--porcelain)/.test(one)))
+      if (!lists) break
+      const isAll =
+        args[0] === 'ls-files' &&
+        args.length === 1 &&
+        !raw.some((one) => /^-[dmi]$|^--(?:deleted|modified|ignored|unmerged)$/.test(one))
+      return stream(null, 'output', [isAll ? './*' : `./${unknown}`])
+    }
     case 'kubectl':
     case 'oc':
       return stream(null, 'output', args[0] === 'get' && args[1] ? [`${args[1]}/${unknown}`] : [])
   }
+  if (program === 'jq' && /^-\w*n/.test(raw.find((one) => one.startsWith('-')) ?? '')) return stream(null, 'decoded')
   if (passing.has(program)) {
     const isPlain = program === 'cat' || program === 'tee' || program === 'sponge'
     const hasFiles = program === 'cat' && args.some((one) => one !== '-')
@@ -266,9 +231,12 @@ export function outputOf(
     const source =
       decoders.has(program) && flags.some((one) => /^-(?:d|D|r|-decode|-decompress|-decrypt)$/.test(one))
         ? 'decoded'
-        : before.source === 'text'
-          ? 'output'
-          : before.source
+        : before.source !== 'text'
+          ? before.source
+          : // A text of the line that is made into another one hides what it says.
+            given !== null && /^(?:sed|awk|cut|fold|paste|column|nl)$/.test(program)
+            ? 'decoded'
+            : 'output'
     return stream(
       null,
       program === 'cat' && hasFiles && before.from.length === 0 ? 'file' : source,
@@ -293,5 +261,5 @@ export function found(raw: readonly string[]): string[] {
       !/^(?:!|-not)$/.test(tests[at - 1] ?? ''),
   )
   const all = places.length === 0 ? ['.'] : places
-  return isNarrow ? all.map((one) => `${one}/${unknown}`) : all.map((one) => `${one}/*`)
+  return isNarrow ? all.map((one) => `${one}/${unknown}`) : all.map((one) => `${one}/**`)
 }

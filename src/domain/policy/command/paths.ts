@@ -12,6 +12,8 @@ export interface Base {
   home: string
   /** Folders of a container that are folders of the host; null for no container. Other paths of a container end with it. */
   mounts: readonly (readonly [inside: string, outside: string])[] | null
+  /** Symbolic links that the line makes, by their path. */
+  links: Map<string, string>
 }
 
 const assumedProject = '/home/user/project'
@@ -33,7 +35,7 @@ export function baseOf({ cwd, project_dir }: Surroundings): Base {
   const here = cwd !== null && /^(?:\/|[A-Za-z]:[\\/])/.test(cwd) ? normal(slashed(cwd)) : null
   const given = project_dir !== null && /^(?:\/|[A-Za-z]:[\\/])/.test(project_dir) ? normal(slashed(project_dir)) : null
   const project = given ?? here ?? assumedProject
-  return { cwd: here ?? project, project, home: homeOf(project) ?? '/home/user', mounts: null }
+  return { cwd: here ?? project, project, home: homeOf(project) ?? '/home/user', mounts: null, links: new Map() }
 }
 
 /** Removes `.`, `..` and doubled slashes of an absolute path. */
@@ -52,7 +54,7 @@ export const isBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
 
 /** The absolute path of a word; null if it is only known at run time. */
-export function resolve(word: string, { cwd, home, mounts }: Base): string | null {
+export function resolve(word: string, { cwd, home, mounts, links }: Base): string | null {
   const text = slashed(word.replace(/^file:\/\//, ''))
   if (text === '') return null
   // A variable that is not set leaves the slash.
@@ -67,7 +69,11 @@ export function resolve(word: string, { cwd, home, mounts }: Base): string | nul
     if (cwd === null) return null
     path = `${cwd}/${text}`
   }
-  path = normal(path)
+  // A link itself is a file; what is below it is elsewhere.
+  const isBelowLink = (link: string): boolean =>
+    `${normal(path)}${path.endsWith('/') ? '/' : ''}`.startsWith(`${link}/`)
+  const link = links.size === 0 ? undefined : [...links.keys()].find(isBelowLink)
+  path = normal(link === undefined ? path : links.get(link) + normal(path).slice(link.length))
   if (mounts === null) return path
   const mount = mounts.find(([inside]) => isBelow(path, inside))
   if (mount) return normal(`${mount[1]}/${path.slice(mount[0].length)}`)
@@ -85,7 +91,7 @@ const secretNames =
   /(?:^|\/)(?:\.env(?!\.(?:example|sample|template|dist|defaults?|schema|test)(?:\.|$))(?:\.[\w.-]+)?|\.envrc|\.netrc|\.pgpass|\.git-credentials|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?|[\w.-]+\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk|key)|service[-_]?account[\w.-]*\.json|credentials(?:\.json|\.ya?ml|\.toml)?|client_secret[\w.-]*\.json|secrets?\.(?:json|ya?ml|toml|env)|master\.key|kubeconfig|terraform\.tfstate(?:\.backup)?)$/
 
 const systemSecrets =
-  /^\/(?:etc\/(?:shadow-?|gshadow-?|sudoers(?:\.d\/.*)?|ssl\/private\/.*|ssh\/ssh_host_\w+_key|krb5\.keytab|kubernetes\/.*\.conf)|proc\/(?:self|\d+)\/environ|run\/secrets\/.*|var\/run\/secrets\/.*)$/
+  /^\/(?:etc\/(?:shadow-?|gshadow-?|sudoers(?:\.d\/.*)?|ssl\/private\/.*|ssh\/ssh_host_\w+_key|krb5\.keytab|kubernetes\/.*\.conf)|proc\/[^/]+\/environ|run\/secrets\/.*|var\/run\/secrets\/.*)$/
 
 /** Files of the guard itself, below a project or a home folder. */
 const guardFiles =
@@ -135,7 +141,7 @@ export function classOf(path: string, { project, home }: Base): PathClass {
   return 'system'
 }
 
-const disks = /^\/dev\/(?:r?disk\d|[shvx]v?d[a-z]|nvme\d|mmcblk\d|dm-\d|mapper\/.|md\d|zd\d|loop\d)/
+const disks = /^\/dev\/(?:r?disk\d|[shvx]v?d[a-z]|disk\/by-|nvme\d|mmcblk\d|dm-\d|mapper\/.|md\d|zd\d|loop\d)/
 
 /** All of something: a disk, the project, a folder above it, a home folder, or a folder directly in the root of a file system. */
 function isWhole(path: string, { project, home }: Base): boolean {
@@ -150,7 +156,14 @@ export function targetAt(path: string, access: Access, base: Base, recursive = f
   const kind = classOf(path, base)
   const { folder } = withoutGlob(path)
   const outside = kind !== 'temp' && !temps.test(folder) && !isBelow(folder, base.project)
-  return { path, class: kind, access, outside, whole: isWhole(path, base), recursive }
+  return {
+    path,
+    class: kind,
+    access,
+    outside,
+    whole: isWhole(path, base),
+    recursive: recursive || path.endsWith('/**'),
+  }
 }
 
 /** A target of a word; null if its path is only known at run time. */

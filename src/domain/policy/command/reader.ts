@@ -134,7 +134,7 @@ function readNode(reader: Reader, node: SyntaxNode, scope: Scope, stdin: Stream 
     case 'Redirected': {
       const opened = openAll(reader, node.redirects, scope, stdin, [])
       const output = readNode(reader, node.command, scope, opened.stdin)
-      noteOutput(reader, opened.targets, output)
+      noteOutput(reader, opened.targets, output, scope)
       return output
     }
     case 'Subshell':
@@ -216,8 +216,16 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
   const assignments = new Map<string, string>()
   const lists = new Map<string, readonly string[]>()
   const note = ({ name, value, append }: Assignment): void => {
-    if (value.type !== 'ArrayValue') scope.lists.delete(name)
-    else lists.set(name, [...(append ? (scope.lists.get(name) ?? []) : []), ...listOf(value, tools)])
+    if (value.type !== 'ArrayValue') {
+      scope.lists.delete(name)
+      return
+    }
+    const elements = listOf(value, tools)
+    for (const one of elements) {
+      const [, key, element] = /^\[([^\]]{1,80})\]=(.*)$/s.exec(one) ?? []
+      if (key !== undefined) scope.vars.set(`${name}[${key}]`, element!)
+    }
+    lists.set(name, [...(append ? (scope.lists.get(name) ?? []) : []), ...elements])
   }
   for (const one of node.prefix) {
     if (!isAssignment(one)) continue
@@ -242,7 +250,7 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
     }
     // `$(< file)` is the text of the file.
     const output = stdin !== null && stdin !== before ? { ...stdin, from: ['cat'] } : noOutput
-    noteOutput(reader, targets, output)
+    noteOutput(reader, targets, output, scope)
     if (targets.length > 0) reader.command([':'], scope, { ...nothing, redirected: targets })
     return output
   }
@@ -258,7 +266,14 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
   const at = assignments.size > 0 ? inner(scope, { depth: scope.depth }) : scope
   // Words are expanded before the assignments count, but what the command runs sees them.
   if (at !== scope) set(at)
-  const output = (words.length > 0 ? builtin(reader, words, at, given) : null) ?? reader.command(words, at, given)
-  noteOutput(reader, targets, output)
-  return targets.some(({ access }) => access !== 'read') ? { ...output, text: '' } : output
+  const output =
+    (words.length > 0 && !scope.functions.has(words[0]!)
+      ? builtin(reader, words, /^(?:read|mapfile|readarray)$/.test(words[0]!) ? scope : at, given)
+      : null) ?? reader.command(words, at, given)
+  noteOutput(reader, targets, output, scope)
+  const isTaken = node.redirects.some(
+    ({ operator, descriptor }) =>
+      operator.includes('>') && !(descriptor?.type === 'FileDescriptor' && descriptor.value !== 1),
+  )
+  return isTaken && targets.some(({ access }) => access !== 'read') ? { ...output, text: '' } : output
 }

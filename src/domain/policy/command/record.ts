@@ -3,7 +3,7 @@ import type { Call } from './effects.ts'
 import type { CodeSource, Invocation, Target } from './model.ts'
 import { splitArguments } from './options.ts'
 import { resolve, targetOf, unknown } from './paths.ts'
-import type { Given, Reader, Scope } from './scope.ts'
+import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 
 const maxArgument = 4_096
 export const shown = (text: string): string => text.replaceAll(unknown, '?').slice(0, maxArgument)
@@ -75,4 +75,17 @@ export function targetsOf(
 ): Target[] {
   const listed = word === unknown ? given.substituted.flatMap(({ paths }) => paths) : []
   return (listed.length > 0 ? listed : [word]).flatMap((one) => targetOf(one, access, scope.base, recursive) ?? [])
+}
+
+/** Variables whose value a program runs as a line, or reads one from. */
+const runVariable =
+  /^(PROMPT_COMMAND|\w*PAGER|EDITOR|VISUAL|LESSOPEN|LESSCLOSE|BROWSER|SUDO_ASKPASS|SSH_ASKPASS|RSYNC_RSH|CVS_RSH|FCEDIT|FZF_DEFAULT_COMMAND)=(.+)$|^(?:BASH_ENV|ENV)=(.+)$/s
+
+export function runVariables(reader: Reader, assigned: readonly string[], scope: Scope): void {
+  for (const one of assigned) {
+    const [, name, line, file] = runVariable.exec(one) ?? []
+    const at = inner(scope, { via: [...scope.via, name ?? 'source'] })
+    if (line !== undefined) reader.line(line, at)
+    if (file !== undefined && file !== unknown) reader.command(['bash', file], at, nothing)
+  }
 }

@@ -114,16 +114,30 @@ export function openAll(
 }
 
 /** Remembers what a command's output put into files. */
-export function noteOutput(reader: Reader, targets: readonly Target[], output: Stream): void {
+export function noteOutput(reader: Reader, targets: readonly Target[], output: Stream, scope: Scope): void {
   for (const { path, access } of targets) {
     if (access === 'read') continue
     const [secret] = output.secrets
     if (secret) reader.all.tainted.set(path, secret)
     if (output.source === 'download') reader.all.downloaded.add(path)
     if (output.text !== null)
-      reader.all.written.set(
+      noteWritten(
+        reader,
         path,
         ((access === 'write' ? reader.all.written.get(path) : undefined) ?? '') + output.text,
+        scope,
       )
   }
+}
+
+/** Files that a login or a schedule runs. */
+const startup =
+  /\/(?:\.(?:bash(?:rc|_profile|_login|_logout)|profile|z(?:shrc|shenv|profile|login|logout)|xinitrc|xprofile)|rc\.local|crontab|cron\.\w+\/[^/]+|cron\/crontabs\/[^/]+|profile\.d\/[^/]+|autostart\/[^/]+\.desktop|systemd\/(?:user|system)\/[^/]+\.service|fish\/config\.fish)$/
+
+/** Remembers the text of a file; what will be run by itself is read. */
+export function noteWritten(reader: Reader, path: string, text: string, scope: Scope): void {
+  reader.all.written.set(path, text)
+  if (!startup.test(path)) return
+  for (const line of text.split('\n').slice(0, 50))
+    reader.line(line.replace(/^Exec\w*=|^\s*(?:@\w+|(?:[\d*,/-]+\s+){5})\s*(?:\w+\s+(?=\S+\s))?/, ''), inner(scope))
 }

@@ -1,11 +1,12 @@
 /** Reads one command by its words: what it is, what it does, and what it runs in turn. */
 import { type Call, effectsOf, sends } from './effects.ts'
 import { runInside } from './inside.ts'
-import { runInterpreter } from './interpreter.ts'
+import { runInterpreter, takeCode } from './interpreter.ts'
 import type { Target } from './model.ts'
 import { isDownloader, noStream, outputOf, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
-import { callOf, record, runOpaque, shown, targetsOf } from './record.ts'
+import { callOf, record, runOpaque, runVariables, shown, targetsOf } from './record.ts'
+import { noteWritten } from './redirects.ts'
 import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 import { runShell } from './shell.ts'
 import { interpreters, shells, unwrap } from './wrappers.ts'
@@ -17,15 +18,31 @@ const nameOf = (word: string): string => {
 }
 
 export function runCommand(reader: Reader, words: readonly string[], scope: Scope, given: Given): Stream {
-  const [first = '', ...raw] = words
-  if (first === '') return noStream
+  const [named = '', ...raw] = words
+  if (named === '') return noStream
+  // A glob in the name of a program stands for one of the system.
+  const first = named.replace(/\[(.)\]/g, '$1').replace(/(?<=\/)[^/]*[*?][^/]*$/, unknown)
+  // A part that is not known may be empty, and the words after it a command.
+  const rest = first.replaceAll(unknown, '')
+  if (first.includes(unknown)) {
+    if (rest === '') {
+      if (/^[a-z]/.test(raw[0] ?? '')) reader.command(raw, inner(scope), given)
+    } else if (/^[\w./-]+$/.test(rest)) reader.command([rest, ...raw], inner(scope), given)
+  }
   if (first === unknown || first.startsWith(unknown)) {
     reader.all.opaque.add('the name of a program is only known at run time')
     const source = given.substituted[0]?.source ?? 'output'
-    record(reader, callOf('', raw), scope, given, { opaque: true, code_from: source === 'text' ? 'output' : source })
+    // What deletes by its options is taken for it.
+    const deletes = raw.some((one) => /^-[a-zA-Z]*(?:rf|fr|Rf|fR)/.test(one)) ? callOf('rm', raw).args : []
+    record(reader, callOf('', raw), scope, given, {
+      opaque: true,
+      code_from: source === 'text' ? 'output' : source,
+      targets: deletes.flatMap((one) => targetsOf(one, 'delete', true, scope, given)),
+    })
     return noStream
   }
-  const program = nameOf(first)
+  const place = first.includes('/') ? resolve(first, scope.base) : null
+  const program = nameOf((place && scope.base.links.get(place)) ?? first)
   const known = scope.functions.get(program)
   if (known !== undefined && !scope.running.includes(known)) {
     const at = { ...scope, args: raw, running: [...scope.running, known], depth: scope.depth + 1 }
@@ -38,13 +55,19 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
   if (file !== null) return file
   const alias = scope.aliases.get(program)
   if (alias !== undefined && !scope.running.includes(program)) {
-    const quoted = raw.map((one) => `'${one.replaceAll("'", `'\\''`)}'`).join(' ')
+    const quoted = raw.map((one) => `'${one.replaceAll("'", `'\\''`)}'`.replace(/^'(~[\w.-]*\/?)/, "$1'")).join(' ')
     return reader.line(
       `${alias} ${quoted}`,
       { ...scope, running: [...scope.running, program], depth: scope.depth + 1 },
       given.stdin,
     )
   }
+  if (given.assignments.size > 0)
+    runVariables(
+      reader,
+      [...given.assignments].map((one) => one.join('=')),
+      scope,
+    )
   if (shells.has(program)) return runShell(reader, program, raw, scope, given)
   if (asksForHelp(program, raw)) {
     record(reader, callOf('man', [program]), scope, { ...given, stdin: null }, {})
@@ -67,7 +90,9 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
     for (const [name, value] of wrapped.assignments) at.vars.set(name, value)
     if (wrapped.folder !== null) at.base = { ...at.base, cwd: resolve(wrapped.folder, at.base) }
     // On another machine nothing belongs to the project.
-    if (wrapped.elsewhere) at.base = { cwd: '/home/user', project: '/home/user/.', home: '/home/user', mounts: null }
+    if (program === 'nsenter') at.base = { ...at.base, mounts: null }
+    if (wrapped.elsewhere)
+      at.base = { cwd: '/home/user', project: '/home/user/.', home: '/home/user', mounts: null, links: new Map() }
     let output = noStream
     for (const text of wrapped.code) {
       if (
@@ -125,6 +150,13 @@ function ranFile(
   return reader.command([interpreter, word, ...raw], inner(scope, { via: [...scope.via, program] }), given)
 }
 
+const compilers =
+  /^(?:gcc|g\+\+|cc|c99|clang(?:\+\+)?|tcc|rustc|go|javac|java|zig|swiftc|ghc|nim|crystal|kotlinc|scalac|dotnet|v)$/
+
+/** Commands whose output is a secret. */
+const printsSecrets =
+  /^(?:gh auth (?:token|status .*(?:-t|--show-token))|glab auth token|gcloud auth (?:application-default )?print-|az account get-access-token|aws (?:configure get|configure export-credentials|sts get-session|secretsmanager get-secret|ssm get-parameter|ecr get-login)|heroku auth:token|security (?:find-\w+-password|dump-keychain|export)|secret-tool (?:lookup|search)|pass (?:show |-c )?\w|op (?:read|item get)|bw (?:get|list|export)|lpass show|vault (?:read|kv get|token lookup)|doppler secrets|kubectl (?:.* )?get secrets?|oc (?:whoami -t|get secret)|git credential fill|npm token|docker-credential-\S+ get|gpg(?:2)? (?:.* )?(?:--export-secret|-d|--decrypt)|sops (?:-d|--decrypt)|keyring get|infisical secrets|fnox get|chezmoi secret|history) /
+
 const printed = (text: string): Stream => ({ ...noStream, text: text.includes(unknown) ? null : text, source: 'text' })
 
 /** A program that runs nothing else. */
@@ -166,21 +198,40 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
   }
   for (const target of targets)
     if (target.access === 'send' && /^\/etc\/passwd$/.test(target.path)) target.class = 'secret'
+  if (compilers.test(call.program))
+    for (const text of [
+      given.stdin?.text,
+      ...call.raw.map((one) => reader.all.written.get(resolve(one, scope.base) ?? '')),
+    ])
+      if (text != null) takeCode(reader, call.program, text, 'other', scope, nothing, call.raw)
   if (given.stdin?.text != null && call.program === 'tee')
-    for (const { path } of targets) reader.all.written.set(path, given.stdin.text)
+    for (const { path } of targets) noteWritten(reader, path, given.stdin.text, scope)
   record(reader, call, scope, given, {
     targets: [...given.redirected, ...targets],
     hosts: hosts.map(shown),
     code: statements(call, given),
   })
   if (call.program === 'git' && call.flags.includes('--show-toplevel')) return printed(scope.base.project)
+  if (call.program === 'git' && call.raw.some((one) => /^--(?:absolute-git-dir|git-(?:common-)?dir)$/.test(one)))
+    return printed(`${scope.base.project}/.git`)
+  if (/^(?:ln|cp|install)$/.test(call.program) && call.args.length === 2) {
+    const [to, from] = call.args.map((one) =>
+      resolve(/^[a-z]\w*$/.test(one) && call.program === 'cp' ? `/bin/${one}` : one, scope.base),
+    )
+    // A copy of a program is that program under another name.
+    if (to && from && (call.flags.includes('-s') || /\/s?bin\/[^/]+$/.test(to))) scope.base.links.set(from, to)
+  }
   if (call.program === 'pwd' && scope.base.cwd !== null) return printed(scope.base.cwd)
-  if (/^(?:realpath|readlink|greadlink)$/.test(call.program) && call.args.length === 1) return printed(call.args[0]!)
+  if (/^(?:realpath|readlink|greadlink|which|type|command|whence)$/.test(call.program) && call.args.length === 1)
+    return printed(call.args[0]!)
+  if (call.program === 'basename' && call.args[0])
+    return printed(call.args[0].split('/').findLast((one) => one !== '') ?? '/')
   const [path] = call.program === 'dirname' ? call.args.map((one) => resolve(one, scope.base)) : []
   if (path) return printed(path.replace(/\/[^/]*$/, '') || '/')
   const dumps =
     (/^(?:env|printenv|export|set|declare)$/.test(call.program) && call.args.length === 0) ||
-    call.flags.some((one) => one.startsWith('--export-secret-'))
+    call.flags.some((one) => one.startsWith('--export-secret-')) ||
+    printsSecrets.test(`${call.program} ${call.raw.slice(0, 6).join(' ')} `)
   if (dumps)
     secrets.push({
       path: 'environment',

@@ -2,7 +2,7 @@
 import type { SyntaxNode } from 'unbash'
 import type { Invocation, Place, Target } from './model.ts'
 import type { Stream } from './output.ts'
-import type { Base } from './paths.ts'
+import { type Base, unknown } from './paths.ts'
 
 export interface Scope {
   /** Null for a value that is only known at run time. */
@@ -16,6 +16,8 @@ export interface Scope {
   via: readonly string[]
   /** `$1`, `$2` … of a function or of `sh -c`. */
   args: readonly string[]
+  /** `$0`, where it is given. */
+  name?: string | undefined
   /** Bodies of functions, and aliases, that are running: one that runs itself is not read again. */
   running: readonly (SyntaxNode | string)[]
   depth: number
@@ -97,9 +99,12 @@ export function elementsIn(scope: Scope, name: string): readonly string[] | null
 /** The value of a variable; null if it is only known at run time. */
 export function variableOf(scope: Scope, name: string): string | null {
   const set = scope.vars.get(name)
+  // Another name for a variable.
+  if (set?.startsWith(`${unknown}=`))
+    return variableOf({ ...scope, vars: new Map([...scope.vars].filter(([one]) => one !== name)) }, set.slice(2))
   if (set !== undefined) return set
   if (/^\d$/.test(name))
-    return name === '0' ? 'bash' : (scope.args[Number(name) - 1] ?? (scope.args.length > 0 ? '' : null))
+    return name === '0' ? (scope.name ?? 'bash') : (scope.args[Number(name) - 1] ?? (scope.args.length > 0 ? '' : null))
   if (name === '@' || name === '*') return scope.args.length > 0 ? scope.args.join(' ') : null
   if (name === 'PWD') return scope.base.cwd
   if (/^(?:GITHUB_WORKSPACE|CLAUDE_PROJECT_DIR|CI_PROJECT_DIR|INIT_CWD|WORKSPACE|PROJECT_ROOT|REPO_ROOT)$/.test(name))

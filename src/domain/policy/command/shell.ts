@@ -37,7 +37,7 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
       code: shown(code),
       opaque: code === unknown,
     })
-    return reader.line(code, deeper(`${program} -c`, rest.slice(1)), given.stdin)
+    return reader.line(code, { ...deeper(`${program} -c`, rest.slice(1)), name: rest[0] }, given.stdin)
   }
   const file = reads ? undefined : rest[0]
   const args = reads ? rest : rest.slice(1)

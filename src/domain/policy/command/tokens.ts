@@ -53,7 +53,7 @@ export function tokensOf(code: string, language: Language): Token[] {
       tokens.push({
         kind: 'text',
         text: code.slice(at + shape[0].length, until),
-        quote: /x./.test(shape[0]) ? '`' : "'",
+        quote: /x./.test(shape[0]) ? '`' : shape[0].startsWith('qw') ? 'qw' : "'",
       })
       at = until + 1
     } else {

@@ -1,6 +1,7 @@
 /** Expands words of a shell line: variables that the line sets, braces, quotes, and substitutions with a known output. */
 import type { ArrayValue, ParameterExpansionPart, ParsedScript, Word, WordPart } from 'unbash'
 import { unknown } from './paths.ts'
+import { unescaped } from './texts.ts'
 
 export interface WordTools {
   /** The value of a variable; null if it is only known at run time. */
@@ -194,8 +195,10 @@ function parameter(
   if (prefix === '#') return null
   let value = tools.valueOf(name)
   if (prefix === '!') value = value === null ? null : tools.valueOf(value)
-  if (index !== undefined && value !== null) {
-    const at = /^\d{1,4}$/.exec(textOf(index, tools))?.[0]
+  const key = index === undefined ? '' : textOf(index, tools)
+  if (index !== undefined && tools.valueOf(`${name}[${key}]`) !== null) value = tools.valueOf(`${name}[${key}]`)
+  else if (index !== undefined && value !== null) {
+    const at = /^\d{1,4}$/.exec(key)?.[0]
     if (at !== undefined) value = value.split(' ')[Number(at)] ?? ''
   }
   if (operation === undefined) return value
@@ -235,7 +238,7 @@ function parameter(
       return value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) : value
     }
     case 'Transform':
-      return value
+      return value !== null && textOf(operation.operand, tools) === 'E' ? unescaped(value) : value
     default:
       return null
   }

@@ -23,9 +23,16 @@ interface Wrapper {
   folder?: string
 }
 
+/** Programs that run the rest of their arguments, and nothing else of interest. */
+const plain =
+  'numactl setarch linux32 linux64 i386 choom rlwrap tini dumb-init chronic ifne retry bwrap su-exec setpriv cgexec daemonize eatmydata nocache systemd-cat tsp nq trickle runcon s6-setsidgid setlock softlimit chpst envdir faketime multitime tsocks vglrun cpulimit dtach abduco ld-linux-x86-64.so.2'.split(
+    ' ',
+  )
+
 const w = (values: string, more: Wrapper = {}): Wrapper => ({ values, ...more })
 
 const wrappers: Record<string, Wrapper> = {
+  ...Object.fromEntries(plain.map((one) => [one, w('-n -u -e -d -s -p -c -A -i -l -m -g -b -N -C -F -L --chdir')])),
   sudo: w(
     '-u --user -g --group -h --host -p --prompt -C --close-from -r --role -t --type -T -U -D --chdir -R --chroot',
     { assigns: true, asks: '-l -v -k -K -V --list --validate --version', folder: '-D --chdir' },
@@ -129,6 +136,7 @@ const wrappers: Record<string, Wrapper> = {
   gcloud: { word: 'compute', code: '--command', elsewhere: true, skip: 99 },
   entr: { code: '-s' },
   nodemon: w('-e --ext -w --watch -i --ignore --delay', { code: '-x --exec', skip: 99 }),
+  ansible: w('-i -m -u -f -l -t', { code: '-a --args', skip: 99, elsewhere: true }),
   concurrently: w('-n --names -c --prefix-colors -k', { shell: true }),
   hyperfine: w('-w --warmup -r --runs -n --export-markdown --export-json -p --prepare -N', { shell: true }),
   parallel: w('-j --jobs -a --arg-file -S --sshlogin --joblog --delay --timeout --retries', {}),
@@ -138,22 +146,18 @@ const wrappers: Record<string, Wrapper> = {
     shell: true,
   },
   screen: w('-S -c -h -L -p -t'),
-  expect: { code: '-c', skip: 99 },
   pwsh: w('-ExecutionPolicy -WorkingDirectory -Version', { code: '-c -Command -command -C', shell: true }),
   powershell: w('-ExecutionPolicy -WorkingDirectory -Version -ep -w -WindowStyle', {
     code: '-c -Command -command -C',
     shell: true,
   }),
-  vim: { code: '', skip: 99 },
 }
 
 const sameAs: Record<string, string> = {
-  su1: 'su',
   'proxychains-ng': 'proxychains',
   'powershell.exe': 'powershell',
   'pwsh.exe': 'pwsh',
   'wsl.exe': 'wsl',
-  sudoedit: '',
   remsh: 'ssh',
   rsh: 'ssh',
 }
@@ -216,8 +220,14 @@ export function unwrap(program: string, given: readonly string[]): Unwrapped | n
       else if (folder.has(name)) found.folder = inline ?? given[++at] ?? ''
       else if (values.has(name)) {
         if (inline === undefined) at++
-      } else if (!name.startsWith('--') && name.length > 2 && code.has(`-${name.at(-1)}`))
-        found.code.push(given[++at] ?? '')
+      } else if (!name.startsWith('--') && name.length > 2) {
+        // Joined letters, of which the first one with a value has the rest or the next argument.
+        const letter = [...name.slice(1)].findIndex((one) => values.has(`-${one}`) || code.has(`-${one}`))
+        if (letter === name.length - 2) {
+          at++
+          if (code.has(`-${name.at(-1)}`)) found.code.push(given[at] ?? '')
+        }
+      }
       continue
     }
     if (wrapper.assigns && equals > 0 && /^[A-Za-z_]\w*$/.test(one.slice(0, equals))) {
@@ -279,18 +289,11 @@ export const interpreters: readonly [RegExp, language: Language, code: RegExp][]
   [/^php[\d.]*$/, 'php', /^-r(.+)?$/s],
   [/^(?:lua|luajit)[\d.]*$/, 'lua', /^-e(.+)?$/s],
   [/^osascript$/, 'applescript', /^-e(.+)?$/s],
-  [/^Rscript$/, 'r', /^-e$/],
-  [/^(?:elixir|iex)$/, 'elixir', /^-e$/],
-  [/^(?:groovy|julia|scala)$/, 'javascript', /^-e$/],
+  [
+    /^(?:vi|vim|nvim|ex|R|Rscript|elixir|iex|julia|octave|octave-cli|erl|ghc|ghci|runghc|ocaml|emacs|emacsclient|guile|racket|sbcl|clisp|ecl|bb|clj|clojure|tclsh|wish|expect|raku|crystal|nim|swift|kotlin|gnuplot|maxima|janet|fennel|gimp|blender|dotnet-script|csi)$/,
+    'other',
+    /^(?:--cmd|-{1,2}(?:e|eval|expr|expression|batch-eval|execute|c|E|x|i|M|python-expr|ex)|-?-eval-?\w*)(?:=(.*))?$/s,
+  ],
+  [/^(?:groovy|scala|jshell)$/, 'javascript', /^-e$/],
 ]
-export type Language =
-  | 'python'
-  | 'javascript'
-  | 'perl'
-  | 'ruby'
-  | 'php'
-  | 'lua'
-  | 'applescript'
-  | 'r'
-  | 'elixir'
-  | 'awk'
+export type Language = 'python' | 'javascript' | 'perl' | 'ruby' | 'php' | 'lua' | 'applescript' | 'other' | 'awk'
