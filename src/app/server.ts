@@ -4,6 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
+import { isStorageError } from '../../sdk/storage/errors.ts'
 import { createDispatch, discover } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
@@ -197,9 +198,27 @@ export interface Serving {
   stop(): Promise<void>
 }
 
+const mostStarts = 10
+/** PostgreSQL's code of a statement that took longer than it may. */
+const isLate = (error: unknown): boolean => isStorageError(error, 'unavailable') && error.message.includes('(57014)')
+
+/**
+ * Opens the program of a service. One statement of many that takes too long, as under the load that a killed server left to others, does
+ * not end a start.
+ */
+async function openPatiently(...given: Parameters<typeof openProgram>): Promise<Program> {
+  for (let start = 1; ; start++)
+    try {
+      return await openProgram(...given)
+    } catch (error) {
+      if (!isLate(error) || start === mostStarts) throw error
+      given[1]('warn', 'The database answers too slowly; the start is repeated', describeError(error))
+    }
+}
+
 /** Starts the service. Resolves once it accepts calls. */
 export async function serve(settings: Settings, log: Log, afresh = false): Promise<Serving> {
-  const program = await openProgram(settings, log, {}, { search_wait_ms: searchWaitMs, afresh })
+  const program = await openPatiently(settings, log, {}, { search_wait_ms: searchWaitMs, afresh })
   try {
     return await serveProgram(program, settings, log)
   } catch (error) {

@@ -84,6 +84,32 @@ if (server !== null) {
     await running.kill()
   })
 
+  test('a start that meets a database which is too slow for a statement goes on once it is faster', async () => {
+    const address = new URL(freshSchema(server))
+    address.searchParams.set('statement_timeout_ms', '500')
+    const dir = await testDir()
+    const env = {
+      CSTP_STORE_URL: String(address),
+      CSTP_AUTH_TOKENS: 'a:t0ken-of-the-test',
+      CSTP_EVIDENCE_KEY: newKey(dir),
+    }
+    await (await startServer({ dir, env })).kill()
+    const schema = address.searchParams.get('schema')!
+    const direct = new SQL(server.url, { max: 1 })
+    const tables: { name: string }[] = await direct.unsafe(
+      `select tablename as name from pg_tables where schemaname = '${schema}' and tablename <> 'cstp_schema'`,
+    )
+    await direct.unsafe(`begin; lock table ${tables.map(({ name }) => `"${schema}"."${name}"`).join(', ')}`)
+    const starting = startServer({ dir, env })
+    await Bun.sleep(4_000)
+    await direct.unsafe('rollback')
+    await direct.close()
+    const running = await starting
+    expect((await fetch(`${running.url}/ready`)).status).toBe(200)
+    await running.kill()
+    expect(await running.log()).toContain('the start is repeated')
+  })
+
   test('a database that a newer program has changed is refused', async () => {
     const url = freshSchema(server)
     await (await openPostgresStore({ ...suiteOptions, url })).close()
