@@ -2,6 +2,7 @@
 import { editDistance } from '../../../sdk/nearest.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
 import type { NearTerm } from '../../../sdk/storage/search.ts'
+import { eachTerm } from './memory/slots.ts'
 
 const k1 = 1.2
 const b = 0.75
@@ -33,20 +34,6 @@ export function scoringOf({ decisions, length, containing }: CorpusStats): Scori
     ideal: weights.reduce((sum, weight) => sum + weight, 0),
     share: (frequency, length) => frequency / (frequency + base + slope * length),
   }
-}
-
-/** Calls back with each distinct term of an analysed text, in which equal terms are adjacent. Returns the length in terms. */
-export function eachTerm(terms: string, found: (term: string, count: number) => void): number {
-  if (terms === '') return 0
-  const words = terms.split(' ')
-  for (let at = 0; at < words.length; ) {
-    const term = words[at]!
-    let end = at + 1
-    while (end < words.length && words[end] === term) end++
-    found(term, end - at)
-    at = end
-  }
-  return words.length
 }
 
 /** The score of one text. */

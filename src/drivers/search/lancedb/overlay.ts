@@ -1,7 +1,8 @@
 /** The newest changes in memory, in front of the table: they hide what the table holds of the same decisions. */
 import type { SearchEntry, SearchValue } from '../../../../sdk/storage/search.ts'
 import { openMemoryIndex } from '../memory/index.ts'
-import { type CorpusStats, eachTerm } from '../terms.ts'
+import { eachTerm } from '../memory/slots.ts'
+import type { CorpusStats } from '../terms.ts'
 
 /** What counts of a decision. */
 export type Counted = Pick<SearchValue, 'terms'> & { vectors: unknown }

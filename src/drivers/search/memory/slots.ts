@@ -9,7 +9,6 @@ import {
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { FieldColumns } from '../../../../sdk/storage/filter.ts'
 import type { VectorHit } from '../../../../sdk/storage/search.ts'
-import { eachTerm } from '../terms.ts'
 
 // Fields, each in an array of its own: a filter reads few fields of many decisions, and would wait for memory at each of them.
 
@@ -28,6 +27,20 @@ export function openColumns() {
 }
 
 // An inverted index: which slots contain a term, and how often.
+
+/** Calls back with each distinct term of an analysed text, in which equal terms are adjacent. Returns the length in terms. */
+export function eachTerm(terms: string, found: (term: string, count: number) => void): number {
+  if (terms === '') return 0
+  const words = terms.split(' ')
+  for (let at = 0; at < words.length; ) {
+    const term = words[at]!
+    let end = at + 1
+    while (end < words.length && words[end] === term) end++
+    found(term, end - at)
+    at = end
+  }
+  return words.length
+}
 
 /** Pairs of a slot and how often it contains the term, by ascending slot: a list for each would double the arrays that the heap has to mark. */
 export type Posting = readonly number[]
