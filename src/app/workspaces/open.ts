@@ -92,15 +92,17 @@ export function openSpaces(options: SpacesOptions): Spaces {
   const clock = () => performance.now()
 
   let names = new Set<string>()
+  let publishing: Promise<Publisher[]> | undefined
   let seenAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   function namesNow(): Set<string> {
     if (clock() - seenAt < seenAgainMs) return names
     seenAt = clock()
     try {
-      names = new Set(listWorkspaces(data_dir).flatMap(({ name, state }) => (state === 'active' ? [name] : [])))
+      const found = new Set(listWorkspaces(data_dir).flatMap(({ name, state }) => (state === 'active' ? [name] : [])))
+      if (found.symmetricDifference(names).size > 0) [names, publishing] = [found, undefined]
     } catch (error) {
-      names = new Set()
+      ;[names, publishing] = [new Set(), undefined]
       log('error', "the folder of workspaces can't be read: they are refused", describeError(error))
     }
     if (names.size > 0) timer ??= setInterval(sweep, Math.min(sweepMs, idle_ms)).unref()
@@ -146,20 +148,30 @@ export function openSpaces(options: SpacesOptions): Spaces {
     }
   }
 
-  /** The workspaces but this one that publish decisions. */
-  async function publishersFor(reader?: string): Promise<Publisher[]> {
-    const others = [...namesNow()].filter((name) => name !== reader)
+  /** The workspaces that publish decisions, found once: each search asks for them, and most of many publish none. */
+  async function findPublishing(): Promise<Publisher[]> {
     const found = await Promise.all(
-      others.map(async (workspace): Promise<Publisher> => {
-        // Settings that can't be read publish nothing; opening the workspace says why.
-        const own = await settingsFor(workspace).catch(() => null)
+      [...names].map(async (workspace): Promise<Publisher> => {
+        const own = await settingsFor(workspace).catch(() => {
+          // Settings that can't be read publish nothing until they can be; opening the workspace says why.
+          publishing = undefined
+          return null
+        })
         const filters = own ? publishedFilters(own) : []
         return { workspace, filters, use: (work) => use(workspace, ({ program }) => work(program.services)) }
       }),
     )
-    if (reader !== undefined)
-      found.push({ workspace: null, filters: publishedFilters(settings), use: (work) => work(options.main) })
     return found.filter(({ filters }) => filters.length > 0)
+  }
+
+  /** Those but this one that publish decisions. */
+  async function publishersFor(reader?: string): Promise<Publisher[]> {
+    namesNow()
+    publishing ??= findPublishing()
+    const found = (await publishing).filter(({ workspace }) => workspace !== reader)
+    const filters = reader === undefined ? [] : publishedFilters(settings)
+    if (filters.length > 0) found.push({ workspace: null, filters, use: (work) => work(options.main) })
+    return found
   }
   options.main.publishers = () => publishersFor()
 
@@ -237,6 +249,7 @@ export function openSpaces(options: SpacesOptions): Spaces {
     opened: spaces,
     async reload() {
       known.clear()
+      publishing = undefined
       for (const [name, space] of spaces) {
         const opened = await space.opened.catch(() => null)
         const now = await settingsFor(name).catch((error) =>

@@ -5,6 +5,7 @@ import { loadSettings } from '../../../src/app/config/config.ts'
 import { StoreLost } from '../../../src/app/lifecycle.ts'
 import { createLimits } from '../../../src/app/routes.ts'
 import { openProgram } from '../../../src/app/server.ts'
+import { archivedMark, settingsFile } from '../../../src/app/workspaces/folder.ts'
 import { createWorkspace } from '../../../src/app/workspaces/manage.ts'
 import { openSpaces, UnknownWorkspace, WorkspaceAway } from '../../../src/app/workspaces/open.ts'
 import type { Services } from '../../../src/calls/services.ts'
@@ -22,6 +23,7 @@ async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: n
   const opened: string[] = []
   const embedder = await openHashEmbedder()
   let lose = (_: Error): void => {}
+  const main = {} as Services
   const spaces = openSpaces({
     ...{ settings, log: quiet, bounds },
     access: {
@@ -33,7 +35,7 @@ async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: n
       ...{ url: () => 'http://here', newRequestId: () => 'r', ready: () => true, started: 0 },
       stopping: new AbortController().signal,
     },
-    main: {} as Services,
+    main,
     async open(own, log, opening) {
       const name = own.data_dir.slice(join(dir, 'workspaces/').length)
       opened.push(opening.afresh ? `${name} afresh` : name)
@@ -49,7 +51,8 @@ async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: n
     spaces.use(name, async ({ program }) =>
       (await program.services.store.keyed.list('seen', { limit: 10 })).map(({ key }) => key),
     )
-  return { spaces, opened, write, read, lose: (error: Error) => lose(error) }
+  const publishing = async () => (await main.publishers!()).map(({ workspace }) => workspace)
+  return { spaces, settings, opened, write, read, publishing, lose: (error: Error) => lose(error) }
 }
 
 test('many first calls open a workspace once, and the one that was called last is kept', async () => {
@@ -112,5 +115,27 @@ test('what is not there, and what can not be opened, is told apart for the servi
     'this is no database at all, and never was one',
   )
   await expect(spaces.use('a', async () => {})).rejects.toThrow(WorkspaceAway)
+  await spaces.close()
+})
+
+test('which workspaces publish is known once, and again when one comes, goes, or has other settings', async () => {
+  const { spaces, settings, publishing } = await spacesOf(['a', 'b', 'c'], { idle_ms: 600_000, most_open: 8 })
+  const set = (name: string, text: string) => Bun.write(settingsFile(settings.data_dir, name), text)
+  const publishes = 'publish: { min_stakes: high }'
+  await set('a', publishes)
+  await set('b', 'publish: { projects: 1')
+  expect(await publishing()).toEqual(['a'])
+  await set('c', publishes)
+  // What can't be read is read again by the next search; what could be, when the service reads all settings again.
+  await set('b', publishes)
+  expect(await publishing()).toEqual(['a', 'b'])
+  await spaces.reload()
+  expect(await publishing()).toEqual(['a', 'b', 'c'])
+  await createWorkspace(settings, 'd')
+  await set('d', publishes)
+  await Bun.write(archivedMark(settings.data_dir, 'a'), '')
+  await until('the folder is read again', async () => !spaces.names().has('a'))
+  expect(await publishing()).toEqual(['b', 'c', 'd'])
+  expect([...spaces.opened.keys()]).toEqual([])
   await spaces.close()
 })
