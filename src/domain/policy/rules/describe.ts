@@ -9,6 +9,9 @@ const days = (count: number | undefined): string => (count === undefined ? '' : 
 
 const either = (one: string | readonly string[]): string => [one].flat().join(' or ')
 
+/** What a command does to a path, after `to`. */
+const doing: Partial<Record<string, string>> = { permissions: 'change the permissions of', send: 'send' }
+
 /** A condition on a command in words. */
 function describeCommand({ program, subcommand, flags, targets, code_from, opaque }: CommandCondition): string {
   const path = targets && [
@@ -17,17 +20,24 @@ function describeCommand({ program, subcommand, flags, targets, code_from, opaqu
     ...(targets.outside === undefined ? [] : [targets.outside ? 'outside the project' : 'inside the project']),
     ...(targets.recursive === undefined ? [] : [targets.recursive ? 'with everything in it' : 'alone']),
   ]
+  const accesses = targets?.access === undefined ? ['use'] : [targets.access].flat()
   const parts = [
     ...(program === undefined ? [] : [`runs ${either(program)}`]),
     ...(subcommand === undefined ? [] : [either(subcommand)]),
     ...(flags?.any ? [`with ${either(flags.any)}`] : []),
     ...(flags?.all ? [`with ${flags.all.join(' and ')}`] : []),
     ...(flags?.none ? [`without ${either(flags.none)}`] : []),
-    ...(path ? [`to ${targets.access === undefined ? 'use' : either(targets.access)} ${path.join(' ')}`] : []),
-    ...(code_from === undefined ? [] : [`with code from a ${either(code_from)}`]),
-    ...(opaque === undefined ? [] : [opaque ? 'that can only be known at run time' : 'that is known']),
+    ...(path
+      ? [
+          `${program === undefined ? 'would' : 'to'} ${either(accesses.map((one) => doing[one] ?? one))} ${path.join(' ')}`,
+        ]
+      : []),
+    ...(code_from === undefined
+      ? []
+      : [`${program === undefined && !path ? 'runs' : 'with'} code from a ${either(code_from)}`]),
   ]
-  return `the command ${parts.join(' ')}`
+  const known = opaque === undefined ? [] : [opaque ? 'is known only at run time' : 'is known before it runs']
+  return `the command ${[...(parts.length > 0 ? [parts.join(' ')] : []), ...known].join(' and ')}`
 }
 
 const compared: Record<string, string> = {

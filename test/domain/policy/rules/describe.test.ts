@@ -16,6 +16,14 @@ test.each([
   ],
   ['- { id: a, condition_context.amount: "> 5000" }', 'context.amount > 5000'],
   [
+    '- { id: a, conditions: [{ type: command, targets: { access: delete, whole: true, class: system, outside: true } }] }',
+    'the command would delete all of a path in system outside the project',
+  ],
+  [
+    '- { id: a, conditions: [{ type: command, program: chmod, targets: { access: [permissions, write] }, opaque: true }] }',
+    'the command runs chmod to change the permissions of or write a path and is known only at run time',
+  ],
+  [
     '- { id: a, conditions: [{ type: field, field: context.ticket, operator: exists, value: false }] }',
     'context.ticket is absent',
   ],
