@@ -58,7 +58,7 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
     await check('An earlier payment')
     const { approval } = await check(`Pay 5000 ${hostile}`)
     await visit(page, server.url, '/approvals')
-    await page.getByRole('link', { name: approval!.id }).click()
+    await page.getByRole('row', { name: approval!.id }).getByRole('link').click()
     await page.getByRole('heading', { level: 1, name: 'Approval', exact: true }).waitFor()
     await settled(page)
     expect(page.url()).toBe(approval!.url)

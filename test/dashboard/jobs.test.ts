@@ -94,6 +94,45 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
     }
   })
 
+  test('what a role may not do names who may', async () => {
+    const { approvals } = (await server.call('listApprovals', { state: 'pending', limit: 1 })) as {
+      approvals: { id: string }[]
+    }
+    const { entries } = (await server.call('listAudit', { allowed: false, limit: 1 })) as { entries: { seq: number }[] }
+    const breaker = '/breakers/category%3Adeployment'
+    const says: Record<string, [path: string, text: string][]> = {
+      lead: [
+        [breaker, 'To reset a breaker your agent needs the scope admin.'],
+        ['/tools', 'To accept a tool your agent needs the scope admin.'],
+        ['/record', 'To write decisions your agent needs the scope write.'],
+        ['/proof', 'To export a bundle your agent needs the scope evidence.'],
+        // It reviews and sees every stop: nothing is missing there, and nothing is refused.
+        ['/inbox', 'r reviews.'],
+        [`/blocks/${entries[0]!.seq}`, 'Similar blocks'],
+      ],
+      auditor: [
+        [`/approvals/${approvals[0]!.id}`, 'needs the scope approve; the operator of this service grants it.'],
+        ['/inbox', 'To review, your agent needs the scope write or curate.'],
+        [breaker, 'To reset a breaker your agent needs the scope admin.'],
+      ],
+      planner: [
+        ['/approvals', 'To decide requests your agent needs the scope approve.'],
+        [breaker, 'Those of others need the scope admin or audit.'],
+      ],
+    }
+    for (const [who, pages] of Object.entries(says)) {
+      const { page, context, complaints } = await open(browser)
+      await logIn(page, server.url, who, tokens[who]!)
+      for (const [path, text] of pages) {
+        await visit(page, server.url, path)
+        expect([who, path, await page.locator('main').innerText()]).toEqual([who, path, expect.stringContaining(text)])
+        expect([who, path, await page.getByRole('alert').count()]).toEqual([who, path, 0])
+      }
+      expect([who, ...complaints]).toEqual([who])
+      await context.close()
+    }
+  })
+
   test('an auditor tries a draft of rules, and hands it over by a link to who may put it in shadow mode', async () => {
     const { page, context, complaints } = await open(browser)
     await logIn(page, server.url, 'auditor', tokens.auditor)

@@ -153,7 +153,7 @@ const changes: Job = {
     await hands.page.getByLabel('Period').selectOption('24h')
     hands.clicks++
     await settled(hands.page)
-    return hands.page.getByRole('region', { name: 'Since you looked' })
+    return hands.page.getByRole('region', { name: 'What changed' })
   },
 }
 const rule: Job = {

@@ -86,7 +86,7 @@ describe.skipIf(!executable)(`the dashboard over ${shown(size)} decisions`, () =
       reviewed: number
       failed: number
     }
-    const changed = await page.getByRole('region', { name: 'Since you looked' }).innerText()
+    const changed = await page.getByRole('region', { name: 'What changed' }).innerText()
     for (const count of [`${shown(size)} decisions`, `${shown(reviewed)} reviewed`, `${shown(failed)} failed`])
       expect(changed).toContain(count)
     const items = await page.getByRole('region', { name: 'Waits for you' }).locator('li').count()

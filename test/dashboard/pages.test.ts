@@ -83,11 +83,10 @@ describe.skipIf(!runs)('the dashboard', () => {
     expect(cookie!.value).not.toContain(people.root)
   })
 
-  test('every page passes axe in both looks, and fits a phone', async () => {
+  test('a search and a decision full of script pass axe in both looks, and fit a phone', async () => {
     const phone = await open(browser, { width: 360, height: 740 })
     await logIn(phone.page, url, 'root', people.root)
-    const paths = [...shape.map(([path]) => path), '/decisions?q=generators', `/decisions/${place.hostileId}`]
-    for (const path of paths) {
+    for (const path of ['/decisions?q=generators', `/decisions/${place.hostileId}`]) {
       await visit(phone.page, url, path)
       expect([path, ...(await serious(phone.page))]).toEqual([path])
       // The two looks differ in nothing but their colours.

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { GetCircuitStateResult } from '../../../sdk/client.ts'
 import { Agent } from '../agent.tsx'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
-import { none, span, time, whole } from '../figures.ts'
+import { none, span, whole } from '../figures.ts'
 import { Act, Field, Form, type Read, useResult } from '../form.tsx'
 import { refreshPage } from '../fresh.tsx'
 import { To, ToDecision, useView, type View } from '../route.tsx'
@@ -81,7 +81,7 @@ export function Breaker() {
               <Figure
                 name={t.heads.state}
                 value={<Badge of={state.state} />}
-                note={state.opened_at && t.since(time(state.opened_at))}
+                note={state.opened_at && t.since(<When at={state.opened_at} />)}
               />
               <Figure
                 name={t.heads.failures}
@@ -98,7 +98,7 @@ export function Breaker() {
                       <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
                     </p>
                     <p class="quiet">
-                      {t.failed(record?.recorded_by ?? '', time(reviewed_at))} {record?.actual_result}
+                      {t.failed(record?.recorded_by ?? '', <When at={reviewed_at} />)} {record?.actual_result}
                     </p>
                     {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
                   </>

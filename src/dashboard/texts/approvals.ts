@@ -1,5 +1,6 @@
 /** The texts of the page Approvals. */
 import { labels } from './labels.ts'
+import type { Part } from './mark.ts'
 
 export const approvals = {
   ...labels,
@@ -15,7 +16,7 @@ export const approvals = {
   until: 'Until',
   newest: (approvals: number, total: number) => `The newest ${approvals} of ${total}.`,
   all: 'All requests',
-  expires: (expires_at: string) => `until ${expires_at}`,
+  expires: (when: Part) => ['expires ', when],
   onBehalfOf: (on_behalf_of: string) => `says for ${on_behalf_of}`,
   exactly: 'A grant applies to exactly this, secrets aside.',
   pr: 'Pull request',

@@ -25,7 +25,7 @@ export const inbox = {
   noMatch: 'No item matches these filters.',
   pages: 'Pages of the inbox',
   keys: 'On an item: j and k move, r reviews.',
-  keysRead: 'On an item: j and k move. To review, your agent needs the scope write.',
+  keysRead: 'On an item: j and k move. To review, your agent needs the scope write or curate.',
   other: 'The other decision',
   trial: 'Its trial',
   reviewOf: (title: string) => `Review: ${title}`,

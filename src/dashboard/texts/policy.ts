@@ -10,8 +10,6 @@ export const block = {
   gone: 'The audit trail has no such entry. It may have been removed after its retention.',
   notYours: (agent: string) =>
     `The calls of ${agent} have no such entry. To see those of others your agent needs the scope admin or audit.`,
-  status: (agent: string, at: string, verdict: string | null) =>
-    `${agent}, ${at}${verdict ? `, verdict ${(verdicts[verdict] ?? verdict).replaceAll('_', ' ')}` : ''}`,
   dryRun: 'This was a dry run.',
   causes: 'Why, and what would allow it',
   noMessage: 'The rule has no message.',
@@ -77,12 +75,12 @@ export const breakers = {
     half_open: (scope: string) => `${scope} is half open: one decision is let through, its review decides.`,
     closed: (scope: string) => `${scope} is closed: it blocks nothing.`,
   },
-  since: (at: string) => `since ${at}`,
+  since: (at: Part) => ['opened ', at],
   within: (window: string) => `within ${window}`,
   opened: 'What opened it',
   closed: 'It is closed.',
   byHand: 'No failure is kept for it.',
-  failed: (agent: string, at: string) => `${agent}, failed ${at}.`,
+  failed: (agent: string, at: Part) => [`${agent}, failed `, at, '.'],
   lesson: (text: string) => `Lesson: ${text}`,
   blocked: 'Denied since',
   blockedNothing: 'It has denied nothing since it opened.',

@@ -20,9 +20,8 @@ export const today = {
   waits: 'Waits for you',
   nothingWaits: 'Nothing waits for you.',
   expires: (when: Part) => ['expires ', when],
-  record: (agent: string, stakes: string, cell: Parameters<typeof bothPeriods>[0]) =>
-    `${agent} at ${stakes} stakes: ${bothPeriods(cell)}`,
-  stopped: (agent: string, count: number) => `${agent} stopped ${whole(count)}×, last`,
+  record: (stakes: string, cell: Parameters<typeof bothPeriods>[0]) => `at ${stakes} stakes ${bothPeriods(cell)}`,
+  stopped: (agent: string, count: number) => `${agent} stopped ${whole(count)}×`,
   sample: (shown: number, of: number, share: number) =>
     shown === of
       ? `${counted(of, 'review')} due.`
@@ -30,7 +29,7 @@ export const today = {
   reviews: 'Reviews',
   all: (total: number) => `All ${counted(total, 'item')}`,
   moreContradictions: (count: number) => `and ${counted(count, 'more contradiction')}`,
-  changed: 'Since you looked',
+  changed: 'What changed',
   nothingChanged: 'Nothing was recorded, reviewed or stopped in this period.',
   decided: (count: number) => counted(count, 'decision'),
   reviewed: (count: number) => `${whole(count)} reviewed`,

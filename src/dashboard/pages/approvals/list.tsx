@@ -3,7 +3,7 @@ import type { ListApprovalsResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
-import { Form, PlaceChoice } from '../../form.tsx'
+import { PlaceChoice } from '../../form.tsx'
 import { To, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
@@ -51,24 +51,24 @@ export function Approvals() {
         {t.lead}
         {!may('approve') && t.needsApprove}
       </p>
-      <Form class="bar" submit={() => loaded.again()}>
+      <div class="bar">
         <PlaceChoice label={t.state} name="state" value={asked} options={[...states, 'all']} otherwise="pending" />
-        <button type="submit">{t.reload}</button>
-      </Form>
+      </div>
       <Show of={loaded}>
         {({ approvals, total }) => (
           <>
             <Table
               caption={t.caption}
               empty={state === 'pending' ? t.noneWaits : state ? t.noneInState(state) : t.none}
-              heads={[t.request, t.state, t.agent, t.action, t.rules, t.until]}
+              heads={[t.action, t.agent, t.stakes, t.state, t.rules, t.until, t.request]}
               rows={approvals.map((one) => [
-                <To path={`/approvals/${one.id}`}>{one.id}</To>,
-                <Badge of={one.state} />,
+                <To path={`/approvals/${one.id}`}>{one.action.description}</To>,
                 <Agent of={one.requester} />,
-                one.action.description,
+                one.action.stakes && <Badge of={one.action.stakes} />,
+                <Badge of={one.state} />,
                 one.rules.map(({ guardrail_id }) => guardrail_id).join(', '),
                 <When at={one.expires_at} />,
+                <code>{one.id}</code>,
               ])}
             />
             {total > 0 && <Csv name="approvals" fields={fields} rows={() => csvRows(state)} />}

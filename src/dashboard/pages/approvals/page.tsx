@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { GetApprovalResult, Stakes } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
-import { percent, time } from '../../figures.ts'
+import { percent } from '../../figures.ts'
 import { Act, LinesField, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { Precedents } from '../../precedents.tsx'
@@ -11,7 +11,7 @@ import { addressOf, go, To, ToDecision, ToList, useView } from '../../route.tsx'
 import { loginAtIssuer, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn } from '../../trail.ts'
-import { Badge, Figure, Pairs, Panel, prose, Timeline } from '../../ui.tsx'
+import { Badge, Figure, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
 import { ruleText, yamlOf } from '../../yaml.ts'
 
@@ -42,7 +42,11 @@ export function Approval() {
           <>
             <p class="lead">{one.action.description}</p>
             <dl class="figures">
-              <Figure name={t.state} value={<Badge of={one.state} />} note={t.expires(time(one.expires_at))} />
+              <Figure
+                name={t.state}
+                value={<Badge of={one.state} />}
+                note={one.state === 'pending' && t.expires(<When at={one.expires_at} />)}
+              />
               <Figure
                 name={t.agent}
                 value={<Agent of={one.requester} />}
@@ -69,7 +73,7 @@ export function Approval() {
                   [t.changed, one.changes?.length ? prose(yamlOf(one.changes)) : null],
                   [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
                   [t.session, one.session],
-                  [t.requested, time(one.requested_at)],
+                  [t.requested, <When at={one.requested_at} />],
                   [t.remembered, one.remember === 'none' ? t.once : one.remember],
                   [t.digest, <code>{one.request_digest.slice(0, 16)}</code>],
                 ]}
@@ -81,7 +85,11 @@ export function Approval() {
                 <Timeline
                   empty={t.nothing}
                   of={one.earlier_denials.map(({ id: denied, description, decided_by, decided_at, reason }) => ({
-                    head: `${time(decided_at)}, ${decided_by}`,
+                    head: (
+                      <>
+                        <When at={decided_at} />, {decided_by}
+                      </>
+                    ),
                     body: (
                       <p>
                         <To path={`/approvals/${denied}`}>{description}</To>
@@ -180,10 +188,10 @@ function Answer({ of }: { of: GetApprovalResult }) {
           rows={[
             [t.state, <Badge of={of.state} />],
             [t.settledBy, of.decided_by],
-            [t.decided, of.decided_at && time(of.decided_at)],
+            [t.decided, of.decided_at && <When at={of.decided_at} />],
             [t.reason, prose(of.reason)],
-            [t.usableUntil, of.approved_until && time(of.approved_until)],
-            [t.used, of.consumed_at && time(of.consumed_at)],
+            [t.usableUntil, of.approved_until && <When at={of.approved_until} />],
+            [t.used, of.consumed_at && <When at={of.consumed_at} />],
           ]}
         />
       ) : agent === of.requester ? (
@@ -249,7 +257,7 @@ function Before({ agent }: { agent: string }) {
           <Timeline
             empty={t.nothing}
             of={rows.map(({ at, text, state, id }) => ({
-              head: time(at),
+              head: <When at={at} />,
               body: (
                 <p>
                   {id ? <ToDecision id={id}>{text}</ToDecision> : text} {state && <Badge of={state} />}

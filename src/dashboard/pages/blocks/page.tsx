@@ -1,12 +1,13 @@
 /** A block: the stopped action, the causes, what would allow it, how similar blocks ended, and a dry run with the same input. */
+import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
-import { none, percent, time } from '../../figures.ts'
+import { none, percent } from '../../figures.ts'
 import { Precedents } from '../../precedents.tsx'
 import { To, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
-import { Badge, Empty, List, Pairs, Panel, prose } from '../../ui.tsx'
+import { Badge, Empty, List, Pairs, Panel, prose, When } from '../../ui.tsx'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { TryOut } from '../guardrails/try-out.tsx'
 import { Similar } from './similar.tsx'
@@ -56,7 +57,7 @@ function Found({ entry, policy }: Loaded) {
     <>
       <p class="lead">{description}</p>
       <p>
-        <Badge of={entry.allowed ? 'allowed' : 'blocked'} /> {t.status(agent, time(at), verdict)}
+        <Badge of={verdict ?? (entry.allowed ? 'allowed' : 'blocked')} /> <Agent of={agent} /> <When at={at} />
         {dry_run && ` ${t.dryRun}`}
       </p>
       <Causes entry={entry} policy={policy} />

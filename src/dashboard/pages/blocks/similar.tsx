@@ -2,7 +2,8 @@
 
 import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
-import { To, useView } from '../../route.tsx'
+import { none } from '../../figures.ts'
+import { To, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, stoppedBy } from '../../trail.ts'
@@ -14,11 +15,12 @@ const looked = 200
 
 type End = 'allowed' | 'not_tried_again' | 'dry_run' | 'pending' | 'approved' | 'denied' | 'expired' | 'consumed'
 
-/** How a block ended, by the later evaluations of its agent. */
-async function endOf(entry: AuditEntry, signal: AbortSignal): Promise<End> {
+/** How a block ended, by the later evaluations of its agent; null for a reader that does not see what was allowed. */
+async function endOf(entry: AuditEntry, trail: View['trail'], signal: AbortSignal): Promise<End | null> {
   const { approval_id, dry_run } = evaluated(entry.detail)
   if (dry_run) return 'dry_run'
   if (approval_id) return (await service.getApproval({ id: approval_id }, { signal })).state
+  if (trail.allowed === false) return null
   const { entries } = await service.listAudit(
     { agent: entry.agent, since: entry.at, allowed: true, limit: looked },
     { signal },
@@ -34,7 +36,7 @@ export function Similar({ of }: { of: AuditEntry }) {
     if (rule === undefined) return []
     const { entries } = await service.listAudit({ rule, allowed: false, limit: most + 1, ...trail }, { signal })
     const others = entries.filter(({ seq }) => seq !== of.seq).slice(0, most)
-    const ends = await Promise.all(others.map((entry) => endOf(entry, signal)))
+    const ends = await Promise.all(others.map((entry) => endOf(entry, trail, signal)))
     return others.map((entry, at) => ({ entry, end: ends[at]! }))
   })
   return (
@@ -52,7 +54,7 @@ export function Similar({ of }: { of: AuditEntry }) {
                   <When at={entry.at} />,
                   <Agent of={entry.agent} />,
                   <To path={`/blocks/${entry.seq}`}>{actionIn(entry.detail) || entry.method}</To>,
-                  <Badge of={end} />,
+                  end ? <Badge of={end} /> : none,
                 ])}
               />
               <p>

@@ -18,6 +18,8 @@ const t = texts.inbox
 export type Action = ReadyResult['actions'][number]
 
 export const isReview = ({ type }: Action): boolean => type === 'review_outcome' || type === 'stale_pending'
+/** A due review, or the trial of a breaker: its review closes the breaker or opens it again. */
+const asksReview = (of: Action): boolean => isReview(of) || (of.type === 'open_breaker' && of.decision_id !== null)
 const keyOf = ({ type, decision_id, category, detail }: Action): string =>
   `${type} ${decision_id ?? detail.scope ?? category} ${detail.other_id ?? ''}`
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
@@ -144,7 +146,7 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
     const at = items.findIndex((item) => item.contains(target))
     if (event.key === 'j' || event.key === 'k')
       items[at + (event.key === 'j' ? 1 : -1)]?.querySelector<HTMLElement>('a')?.focus()
-    else if (event.key === 'r' && mayReview && shown[at] && isReview(shown[at])) setOpen(keyOf(shown[at]))
+    else if (event.key === 'r' && mayReview && shown[at] && asksReview(shown[at])) setOpen(keyOf(shown[at]))
     else return
     event.preventDefault()
   }
@@ -156,7 +158,7 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
           const { type, priority, date, category, reason, suggestion, detail } = action
           const key = keyOf(action)
           return (
-            <li key={key}>
+            <li key={key} class={isReview(action) ? 'short' : ''}>
               <input
                 type="checkbox"
                 checked={chosen.has(key)}
@@ -177,7 +179,8 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
                     .filter(({ rule }) => rule === breakerPrefix + detail.scope)
                     .map(({ agent, count, last_at, last_seq }) => (
                       <Fragment key={agent}>
-                        <To path={`/blocks/${last_seq}`}>{texts.today.stopped(agent, count)}</To> <When at={last_at} />.{' '}
+                        <To path={`/blocks/${last_seq}`}>{texts.today.stopped(agent, count)}</To>, <When at={last_at} />
+                        .{' '}
                       </Fragment>
                     ))}
                 {type === 'open_breaker' && action.decision_id && (
@@ -186,18 +189,18 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
                 {typeof detail.other_id === 'string' && <ToDecision id={detail.other_id}>{t.other}</ToDecision>}
               </p>
               {type === 'contradiction' && mayReview && <Settle of={action} done={done} />}
-              {isReview(action) &&
+              {asksReview(action) &&
                 mayReview &&
                 (open === key ? (
                   <QuickReview
                     id={action.decision_id!}
                     done={() => setOpen(null)}
                     undone={() => setOpen(key)}
-                    title={action.title ?? action.decision_id!}
+                    title={action.title ?? t.trial}
                     cancel={() => setOpen(null)}
                   />
                 ) : (
-                  <button type="button" onClick={() => setOpen(key)} aria-label={t.reviewOf(action.title ?? '')}>
+                  <button type="button" onClick={() => setOpen(key)} aria-label={t.reviewOf(action.title ?? t.trial)}>
                     {t.review}
                   </button>
                 ))}

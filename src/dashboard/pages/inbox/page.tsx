@@ -30,7 +30,7 @@ const csvRows = (asked: ReadyParams) =>
   })
 
 export function Inbox() {
-  const { place, may } = useView()
+  const { place, edits } = useView()
   const { type, category, agent, order } = keptOf(place, ['type', 'category', 'agent', 'order'])
   const page = pageIn(place)
   const chosen = types.find((one) => one === type)
@@ -57,21 +57,6 @@ export function Inbox() {
   const of = (name: string, count: number | undefined): string => (loaded.data ? t.of(name, whole(count ?? 0)) : name)
   return (
     <>
-      <FilterBar
-        fields={[
-          { name: 'category', label: t.category, list: 'known-category' },
-          { name: 'agent', label: t.agent, list: 'known-agent' },
-        ]}
-        choice={{
-          name: 'order',
-          label: t.order,
-          options: [
-            ['', t.newest],
-            ['urgent', t.urgent],
-          ],
-        }}
-        cursor="page"
-      />
       <Suggestions stats={useCall('known', known).data} />
       <div class="bar">
         <PlaceChoice
@@ -83,6 +68,21 @@ export function Inbox() {
             ['approval', of(t.approvals, approvals?.total)],
             ...types.map((one) => [one, of(t.types[one], counts[one])] as const),
           ]}
+        />
+        <FilterBar
+          fields={[
+            { name: 'category', label: t.category, list: 'known-category' },
+            { name: 'agent', label: t.agent, list: 'known-agent' },
+          ]}
+          choice={{
+            name: 'order',
+            label: t.order,
+            options: [
+              ['', t.newest],
+              ['urgent', t.urgent],
+            ],
+          }}
+          cursor="page"
         />
       </div>
       <Show of={loaded}>
@@ -122,7 +122,7 @@ export function Inbox() {
                     <Empty>{t.beyond}</Empty>
                   )
                 ) : (
-                  <Panel title={t.items} lead={may('write') ? t.keys : t.keysRead}>
+                  <Panel title={t.items} lead={edits ? t.keys : t.keysRead}>
                     <Items actions={ready.actions} />
                     <Csv name="inbox" fields={fields} rows={() => csvRows(asked)} />
                   </Panel>

@@ -43,7 +43,7 @@ function Record({ of, cells }: { of: ListApprovalsResult['approvals'][number]; c
   const stakes = of.action.stakes ?? 'medium'
   const cell = cells.find((one) => one.agent === of.requester && one.stakes === stakes)
   if (!cell) return null
-  return <span>{t.record(of.requester, stakes, cell)}</span>
+  return <span>{t.record(stakes, cell)}</span>
 }
 
 function Approvals({ of, cells }: { of: ListApprovalsResult; cells: GetCalibrationResult['cells'] }) {
