@@ -228,8 +228,8 @@ const escapes: readonly [program: RegExp, line: RegExp][] = [
     /^(?:vi|vim|nvim|ex|view|vimdiff|ed|red|less|more|man|nano|emacs)$/,
     /^\+?:?[ \t]{0,40}(?:sil(?:ent)?!? )?(?:\d+|%)?(?:r|w)?[ \t]{0,40}!(.+)$/gm,
   ],
-  [/^g?sed$/, /(?:^|[;\n{])\s*(?:\d+|\$|\/[^/]*\/)?e\s+([^\n]+)$/gm],
-  [/^(?:jq|yq)$/, /\bsystem\s*\(?"([^"]+)"/g],
+  [/^g?sed$/, /(?:^|[;\n{])[ \t]{0,40}(?:\d{1,9}|\$|\/[^/\n]{0,80}\/)?e[ \t]{1,40}([^\n]+)$/gm],
+  [/^(?:jq|yq)$/, /\bsystem[ \t]{0,40}\(?"([^"]+)"/g],
   [
     /^(?:rsync|scp|fzf|sk|kubectl|ssh|scp|sftp|autossh|mosh)$/,
     /(?:Proxy|Local|KnownHosts)Command[= ](.+)$|(?:execute|become|reload)(?:-silent)?[(:]([^)\n]+)/gm,
