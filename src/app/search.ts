@@ -23,6 +23,11 @@ interface Held {
   until_ms: number
 }
 
+const read = async (keyed: Store['keyed'], { collection, key }: typeof owner) => (await keyed.get(collection, [key]))[0]
+
+/** What the index of this store names as its owner; empty before it has one. */
+export const storeId = async (keyed: Store['keyed']): Promise<string> => String((await read(keyed, owner))?.value ?? '')
+
 /** The ownership of the index at this location, as keyed records of the store, which all its servers share. */
 export function ownershipOf(
   { keyed, transaction }: Pick<Store, 'keyed' | 'transaction'>,
@@ -38,18 +43,17 @@ export function ownershipOf(
         throw error
       },
     )
-  const read = async (collection: string, key: string) => (await keyed.get(collection, [key]))[0]
   return {
     async store() {
-      const known = await read(owner.collection, owner.key)
-      if (known !== undefined) return String(known.value)
+      const known = await storeId(keyed)
+      if (known !== '') return known
       // Of several servers that start at once, only one creates it.
       await put(owner.collection, owner.key, crypto.randomUUID(), 0)
-      return String((await read(owner.collection, owner.key))?.value)
+      return storeId(keyed)
     },
     async lease() {
       const id = crypto.randomUUID()
-      const before = await read(writers, location)
+      const before = await read(keyed, { collection: writers, key: location })
       if (before !== undefined && (before.value as Held).until_ms > now()) return null
       let version = before?.version ?? 0
       const hold = async (until_ms: number): Promise<boolean> => {

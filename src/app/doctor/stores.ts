@@ -26,7 +26,7 @@ import { loadDrivers } from '../own-drivers.ts'
 import { lostStore, wayOn } from '../thread-mark.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 
-const again = 'cstp reindex; without a service cstp reindex --local'
+export const again = 'cstp reindex; without a service cstp reindex --local'
 
 /** The catalogue; null if there is none. */
 export function openCatalogue({ data_dir }: Pick<Settings, 'data_dir'>): Database | null {

@@ -1,4 +1,5 @@
 /** Checks the thread: each act against its commitment, the tree, the signed checkpoints, and everything the acts refer to. */
+import type { Store } from '../../../sdk/storage/store.ts'
 import { examineThread, type ThreadSources } from '../../domain/ledger/thread/examine/examine.ts'
 import { checkSeals, sealProblem } from '../../domain/ledger/thread/seals.ts'
 import { versionOf } from '../../drivers/shared/sqlite/connect.ts'
@@ -12,10 +13,10 @@ import { openCatalogue, openReader } from './stores.ts'
 /** Findings after which the check stops. */
 const mostFlaws = 1_000
 
-type Opened = Omit<ThreadSources, 'evidence'> & { close(): unknown }
+type Opened = Omit<ThreadSources, 'evidence'> & Pick<Store, 'feed'> & { close(): unknown }
 
 /** Readers of the store; null if there is no store of this version. */
-async function openReads(settings: Settings): Promise<Opened | null> {
+export async function openReads(settings: Settings): Promise<Opened | null> {
   const { store_url } = settings
   if (store_url !== null) return (await import('../../drivers/store/postgres/inspect.ts')).openReaders(store_url)
   const db = openCatalogue(settings)

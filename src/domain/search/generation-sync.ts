@@ -33,7 +33,7 @@ const page = 500
 const maintainedEvery = 500
 
 /** `indexed` is computed from the vectors: for a generation that is still building, the store returns that of the active one. */
-const entryOf = ({ id, fields, terms, vectors }: FeedEntry): SearchEntry => ({
+export const entryOf = ({ id, fields, terms, vectors }: FeedEntry): SearchEntry => ({
   id,
   value: fields && { fields: { ...fields, indexed: vectors !== null }, terms, vectors },
 })

@@ -72,7 +72,7 @@ export interface IndexSyncState extends SearchState {
 }
 
 /** Before the first generation, only keyword search is possible. */
-const noVectors: SearchGeneration = { number: 0, embedder: '', dimensions: 0 }
+export const noVectors: SearchGeneration = { number: 0, embedder: '', dimensions: 0 }
 
 /** Opens the index of the active generation, and begins to apply what it lacks. */
 export async function openIndexSync({

@@ -77,6 +77,12 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
       }
       return found
     },
+    /** The whole rows of these decisions; several of one if it was added again. */
+    async rows(ids: readonly string[]): Promise<Record<string, unknown>[]> {
+      const found = await rows.query().where(anyOf('id', ids)).toArray()
+      return found.map((row) => ({ ...row }))
+    },
+    count_all: () => rows.countRows(),
     /** About the `limit` nearest, each with its exact distance. */
     async nearest(query: VectorQuery, filter: DecisionFilter, limit: number, exact: boolean): Promise<VectorHit[]> {
       if (indexed === 0 || filter.indexed === false) return []

@@ -7,6 +7,8 @@ import { type Database, openDatabase } from '../../shared/postgres/database.ts'
 import { versionOf } from '../../shared/postgres/migrate.ts'
 import type { VectorState } from '../sqlite/inspect.ts'
 import { auditReader } from './audit.ts'
+import { feedReader } from './feed.ts'
+import { followHistory } from './history.ts'
 import { keyedReader } from './keyed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader } from './read.ts'
@@ -109,7 +111,8 @@ export const inspectPostgres = (url: string): Promise<Inspected> =>
 export async function openReaders(
   url: string,
 ): Promise<
-  (Pick<Store, 'audit' | 'keyed' | 'decisions' | 'edges'> & { thread: ThreadReads; close(): Promise<void> }) | null
+  | (Pick<Store, 'audit' | 'keyed' | 'decisions' | 'edges' | 'feed'> & { thread: ThreadReads; close(): Promise<void> })
+  | null
 > {
   const client = await connect({ url, connections: 1, statement_timeout_ms: 120_000, make: false })
   if ((await versionOf(client.read, 'store')) !== migrations.length) {
@@ -123,6 +126,7 @@ export async function openReaders(
     keyed: keyedReader(db),
     decisions: decisionReader(db),
     edges: edgeReader(db),
+    feed: feedReader(db, followHistory()),
     close: () => client.close(),
   }
 }

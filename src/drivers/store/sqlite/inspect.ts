@@ -10,6 +10,7 @@ import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
 import { messageOf } from '../../../core/log.ts'
 import { statementsOf } from './connect.ts'
 import { auditReader, keyedReader } from './coordination.ts'
+import { feedReader } from './embeddings.ts'
 import { filesBelow, hashOf, isKept, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { follow } from './follow.ts'
 import { parseRecord, recordFile } from './parse.ts'
@@ -232,13 +233,16 @@ export function vectorState(db: Database): VectorState {
 /** Readers of the thread and of the data it refers to, without opening the store. */
 export function readersOf(
   db: Database,
-): Pick<Store, 'audit' | 'keyed' | 'decisions' | 'edges'> & { thread: ThreadReads; close(): void } {
+): Pick<Store, 'audit' | 'keyed' | 'decisions' | 'edges' | 'feed'> & { thread: ThreadReads; close(): void } {
   const statements = statementsOf(db)
+  const followed = follow(statements)
+  const since = feedReader(statements)
   return {
     thread: threadReads(statements),
     audit: auditReader(statements),
     keyed: keyedReader(statements),
-    decisions: decisionReader(statements, follow(statements)),
+    decisions: decisionReader(statements, followed),
+    feed: { head: async () => followed.head(), since: async (...query) => since(...query) },
     edges: edgeReader(statements),
     close: () => statements.finalize(),
   }
