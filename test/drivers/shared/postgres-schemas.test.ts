@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { createAll, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { createAll, idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { migrate } from '../../../src/app/migrate/migrate.ts'
 import { appendEvents } from '../../../src/domain/ledger/evidence/chain.ts'
 import { openPostgresEvidence, openPostgresEvidenceReader } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
-import { inspectPostgres } from '../../../src/drivers/store/postgres/inspect.ts'
+import { inspectPostgres, openReaders } from '../../../src/drivers/store/postgres/inspect.ts'
 import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { emptySchema, laidBack } from '../../support/schemas.ts'
 import { eventsFrom } from '../evidence/evidence-tools.ts'
@@ -94,6 +94,10 @@ function suite(database: Postgres): void {
     await fill(inSchema('second'), 1, 2)
     expect(await contentOf(base, 'second')).toEqual({ tables: filled.tables, decisions: 1, events: 2 })
     expect((await inspectPostgres(inSchema('second'))).vectors?.decisions).toBe(1)
+    const { feed, close } = (await openReaders(inSchema('second')))!
+    const { seq } = await feed.head()
+    expect((await feed.since(0, 0, 10)).map(({ id, ...entry }) => [id, entry.seq])).toEqual([[idOf(1), seq]])
+    await close()
   })
 
   test('a server whose schema is dropped fails, and does not go on in public', async () => {
