@@ -4,6 +4,7 @@ import type { Services } from '../calls/services.ts'
 import { attributed } from '../core/audit.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
+import { withoutSecretTexts } from '../core/secrets.ts'
 import { answerHook } from '../domain/hook/answer.ts'
 import { adapters } from '../domain/hook/clients.ts'
 import {
@@ -62,7 +63,9 @@ export function hookAnswers(services: Services, prompts: 'text' | 'digest', obse
       const ended = { method, agent: caller.agent, request_id, traceparent, code, duration_ms }
       observe({
         ...ended,
-        ...('call' in event && { tool: { name: event.call.tool, call_id: event.call.tool_use_id } }),
+        ...('call' in event && {
+          tool: withoutSecretTexts({ name: event.call.tool, call_id: event.call.tool_use_id }),
+        }),
       })
       const entry = { request_id, agent: caller.agent, method, event: event.kind, outcome: outcome.kind, code }
       log('info', 'hook', { ...entry, duration_ms: Math.round(duration_ms * 1_000) / 1_000 })

@@ -195,7 +195,9 @@ export function createDispatch(
       code = mapped.code
       throw mapped
     } finally {
-      observe({ method, agent: caller.agent, request_id, traceparent, code, duration_ms: performance.now() - start })
+      const ended = { agent: caller.agent, request_id, traceparent, code, duration_ms: performance.now() - start }
+      // The name of an unknown method is arbitrary text.
+      observe({ ...ended, method: table.has(method) ? method : maskSecrets(method) })
     }
   }
 }

@@ -14,6 +14,8 @@ const traceId = '0af7651916cd43dd8448eb211c80319c'
 const parent = 'b7ad6b7169203331'
 const traceparent = `00-${traceId}-${parent}-01`
 
+const secretOf = (letter: string) => `ghp_${letter.repeat(3)}${'4bX9'.repeat(8)}Q`
+
 const envOf = (dir: string, more: Record<string, string>) =>
   bareEnv(dir, { CSTP_AUTH_TOKENS: token, OTEL_BSP_SCHEDULE_DELAY: '100', ...more })
 
@@ -43,14 +45,15 @@ test('the verdict on a call is in the trace of its caller, over JSON-RPC, MCP an
     session_id: 's1',
     cwd: '/home/ada/shop',
     tool_name: 'Bash',
-    tool_use_id: 'toolu_1',
+    tool_use_id: `toolu_1 ${secretOf('c')}`,
     tool_input: { command: 'rm -rf /' },
   }
   const [agent, secret] = token.split(':') as [string, string]
   const script = [process.execPath, join(root, 'plugin/hooks/cstp-hook.mjs'), 'claude-code', '--url', service.url]
   const env = bareEnv(dir, { CSTP_AGENT: agent, CSTP_TOKEN: secret, TRACEPARENT: traceparent })
   expect(await run(script, { cwd: dir, env, input: JSON.stringify(event) })).toMatchObject({ status: 0, err: '' })
-  await until('three spans', async () => collector.spans.length >= 3)
+  await call(service.url, secretOf('m'), { action })
+  await until('four spans', async () => collector.spans.length >= 4)
   const shown = collector.spans
     .filter((span) => span.traceId === traceId)
     .map(({ name, parentSpanId, attributes }) => [name, parentSpanId, attributes['cstp.verdict']])
@@ -63,12 +66,15 @@ test('the verdict on a call is in the trace of its caller, over JSON-RPC, MCP an
   expect(hook).toMatchObject({
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'Bash',
-    'gen_ai.tool.call.id': 'toolu_1',
+    'gen_ai.tool.call.id': expect.stringMatching(/^toolu_1 \[/),
     'gen_ai.agent.id': 'ada',
     'cstp.mode': 'enforce',
   })
-  expect(JSON.stringify(collector.spans)).not.toContain('rm -rf')
-  await service.stop()
+  const { err } = await service.stop()
+  for (const text of ['rm -rf', secretOf('c'), secretOf('m')]) {
+    expect(JSON.stringify(collector.spans)).not.toContain(text)
+    expect(err).not.toContain(text)
+  }
 })
 
 test('every audit entry arrives once and in order, over an unavailable collector and a restart', async () => {
