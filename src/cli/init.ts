@@ -17,7 +17,7 @@ import { regularText } from '../core/disk.ts'
 import { timestamp } from '../core/time.ts'
 import { choices, defineCommand, toggle, value } from './command.ts'
 import { Failure, misuse } from './failure.ts'
-import { askToImport, offerLine, offerOf } from './init-offer.ts'
+import { askToImport, offerLine, offersOf } from './init-offer.ts'
 import { addressOf, isHere } from './remote.ts'
 import { plain, print, type Terminal } from './terminal.ts'
 
@@ -178,7 +178,7 @@ export const init = defineCommand({
     const isHereAsked = dir === resolve(env.INIT_CWD ?? '.')
     const again = commandLine(['init', ...(isHereAsked ? [] : ['--dir', dir])], data_dir)
     const { mode } = wiring
-    const offer = flags['skip-proof'] || wiring.shared ? null : await offerOf(dir, wiring.program, data_dir)
+    const offers = flags['skip-proof'] || wiring.shared ? [] : await offersOf(dir, data_dir)
     const canAsk = !run.json && process.stdin.isTTY === true && terminal.live
     await print(run, { clients, mode, changes, tracked: kept, proofs, down: down?.why ?? null }, () =>
       [
@@ -197,11 +197,11 @@ export const init = defineCommand({
         '',
         `Check again:           ${commandLine(['doctor'], data_dir)}`,
         `Take everything back:  ${again} --undo`,
-        ...(offer !== null && !canAsk ? [offerLine(offer)] : []),
+        ...(canAsk ? [] : offers.map(offerLine)),
         '',
       ].join('\n'),
     )
-    if (offer !== null && canAsk && down === null) await askToImport(offer)
+    if (offers.length > 0 && canAsk && down === null) await askToImport(offers, wiring.program, dir, data_dir)
     return down === null && proofs.every(({ problems }) => problems.length === 0) ? 0 : 1
   },
 })
