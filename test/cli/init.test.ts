@@ -8,8 +8,9 @@ import { apply, undo } from '../../src/app/init/apply.ts'
 import { editsOf } from '../../src/app/init/clients.ts'
 import { connectionOf } from '../../src/app/init/connection.ts'
 import { blockIn, editJson, withBlock, withHooks, withParagraph } from '../../src/app/init/edits.ts'
+import { prove } from '../../src/app/init/proof.ts'
 import { initClients, type Wiring } from '../../src/app/init/wiring.ts'
-import { bareEnv, built, cstp, run as runProgram } from '../support/process.ts'
+import { bareEnv, built, cstp, freePort, run as runProgram, testService } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 
 const made: string[] = []
@@ -212,8 +213,8 @@ describe('cstp init', () => {
     const others = await folder()
     const hooks = JSON.parse(await readFile(join(dir, '.codex/hooks.json'), 'utf8')).hooks
     const of = (event: string) => hooks[event][0].hooks[0].command as string
-    const say = (hook_event_name: string) =>
-      runProgram(['sh', '-c', of(hook_event_name)], {
+    const say = (hook_event_name: string, command = of(hook_event_name)) =>
+      runProgram(['sh', '-c', command], {
         cwd: dir,
         env: bareEnv(others),
         input: JSON.stringify({
@@ -227,6 +228,9 @@ describe('cstp init', () => {
     const silent = { status: 0, out: '', err: '' }
     expect(await say('PreToolUse')).toEqual(silent)
     await mkdir(join(dir, '.git'))
+    // Nobody reads what these print then, so it is not said yet.
+    for (const client of ['copilot', 'cursor'])
+      expect(await say('SessionStart', of('SessionStart').replace(' codex ', ` ${client} `))).toEqual(silent)
     const { out } = await say('SessionStart')
     expect(out).toContain('cstp init')
     expect(await say('SessionStart')).toEqual(silent)
@@ -454,6 +458,27 @@ test('every client gets the MCP server where it looks for it, by the whole path 
   })
 })
 
+test('addresses in settings are asked as commands are run, with the token of the environment', async () => {
+  const dir = await folder()
+  const { url } = await testService(bareEnv(dir), ['--port', String(await freePort())])
+  const at = { hook: { url: `${url}/hooks/claude-code?mode=guard` }, server: { url: `${url}/mcp` } }
+  const none = { files: { hooks: 'a', server: 'b' }, report: null, unreadable: [] }
+  const ask = async (env: Record<string, string>) => {
+    const { hook_ms, ...proof } = await prove('claude-code', { ...none, ...at }, { dir, env })
+    return [typeof hook_ms, proof.mode, proof.tools, ...proof.problems]
+  }
+  expect(await ask({ CSTP_TOKEN: (await readFile(join(dir, 'token'), 'utf8')).trim() })).toEqual([
+    'number',
+    'guard',
+    19,
+  ])
+  const lacks = 'CSTP_TOKEN is not set in the environment'
+  expect(await ask({})).toEqual(['object', null, null, `hook: ${lacks}`, `MCP: ${lacks}`])
+  const [, , , hook, mcp] = await ask({ CSTP_TOKEN: 'x' })
+  expect(hook).toBe(`hook: ${at.hook.url} answered 401`)
+  expect(mcp).toStartWith('MCP: ')
+})
+
 test('the paragraph for the model is in the page that each client reads', async () => {
   const pages = (wiring: Wiring, dir: string) =>
     editsOf(['claude-code', 'gemini', 'codex'], wiring, dir).flatMap(({ path }) => (path.endsWith('.md') ? [path] : []))
@@ -464,6 +489,17 @@ test('the paragraph for the model is in the page that each client reads', async 
     'AGENTS.md',
   ])
   expect(pages(wiringOf({ shared: true }), '/shop')).toEqual(['/shop/CLAUDE.md', '/shop/GEMINI.md', '/shop/AGENTS.md'])
+  // Any file may be named by a repository.
+  for (const fileName of ['../.profile', '/etc/motd.md', '.git/x.md', 'build.sh']) {
+    const hostile = await folder({ '.gemini/settings.json': JSON.stringify({ context: { fileName } }) })
+    expect(pages(wiringOf(), hostile)[1]).toBe(join(hostile, 'GEMINI.md'))
+  }
+  const [shop, home] = [
+    await folder(),
+    await folder({ '.gemini/settings.json': '{"context":{"fileName":"AGENTS.md"}}' }),
+  ]
+  await run(shop, await folder(), ['--client', 'gemini'], { HOME: home })
+  expect(Object.keys(await treeOf(shop))).toEqual(['.gemini', '.gemini/settings.json', 'AGENTS.md'])
 })
 
 test('lines in a file with comments are added once, replaced and removed', () => {

@@ -1,4 +1,5 @@
 /** What `cstp init` writes for each client: the files, and how each is edited. */
+import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { regularText } from '../../core/disk.ts'
 import { codexThroughGateway, codexWithoutGateway } from './codex-servers.ts'
@@ -184,21 +185,24 @@ export function filesOf(client: InitClient, wiring: Wiring, dir: string): { hook
   }
 }
 
-/** The page of instructions that Gemini CLI reads: `context.fileName` of its settings, or GEMINI.md. */
-function geminiPage(dir: string): string {
-  try {
-    const { context } = JSON.parse(regularText(join(dir, '.gemini', 'settings.json')) ?? '{}')
-    const [first] = [context?.fileName].flat()
-    return typeof first === 'string' && first !== '' ? first : 'GEMINI.md'
-  } catch {
-    return 'GEMINI.md'
-  }
+/** The page of instructions that Gemini CLI reads: `context.fileName` of its settings, those of the project first, or GEMINI.md. */
+function geminiPage(dir: string, shared: boolean): string {
+  for (const above of shared ? [dir] : [dir, homedir()])
+    try {
+      const { context } = JSON.parse(regularText(join(above, '.gemini', 'settings.json')) ?? '{}')
+      const [first] = [context?.fileName].flat()
+      // A repository may name any file of the user.
+      if (typeof first === 'string' && /^[^/\\]+\.md$/i.test(first)) return first
+    } catch {
+      // What can't be read names no page.
+    }
+  return 'GEMINI.md'
 }
 
 /** The page of instructions that a client reads. */
 function pageOf(client: InitClient, { shared }: Wiring, dir: string): string {
   if (client === 'claude-code') return shared ? 'CLAUDE.md' : 'CLAUDE.local.md'
-  return client === 'gemini' ? geminiPage(dir) : 'AGENTS.md'
+  return client === 'gemini' ? geminiPage(dir, shared) : 'AGENTS.md'
 }
 
 /** Edits of the same file as one. */

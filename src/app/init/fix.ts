@@ -20,6 +20,8 @@ export function fixOf(problem: string, again: string, data_dir: string): string 
   if (start !== undefined) return start
   if (/another program answers at|is the service of another data folder/.test(problem))
     return `${again} --port ${freePort()}`
+  if (problem.includes('CSTP_TOKEN is not set'))
+    return 'set CSTP_AGENT and CSTP_TOKEN, which cstp token issues on the server'
   // A service that starts writes the tokens that it lacks.
   const pid = serviceOf(data_dir)?.pid
   return problem.includes('there is no token in') && pid ? `kill ${pid}; sleep 2; ${again}` : again

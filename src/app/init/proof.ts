@@ -5,11 +5,11 @@ import { clientNames, type InitClient } from './wiring.ts'
 
 export interface Proof {
   client: InitClient
-  /** How long the hook took to answer; null if it did not, or is an address. */
+  /** How long the hook took to answer; null if it did not. */
   hook_ms: number | null
   /** The mode that the hook runs in, as its command says. */
   mode: string | null
-  /** Number of tools that the MCP server offers; null if it did not answer, or is an address. */
+  /** Number of tools that the MCP server offers; null if it did not answer. */
   tools: number | null
   /** What is wrong; empty if both work. */
   problems: string[]
@@ -36,14 +36,16 @@ const lastLine = (text: string): string =>
     .findLast((line) => line.trim() !== '')
     ?.replace(/^cstp: /, '') ?? ''
 
+const check = ({ dir }: Where): string =>
+  JSON.stringify({ hook_event_name: 'CstpCheck', session_id: 'cstp-check', cwd: dir })
+
 /** Runs the command of a hook, and resolves with what it printed. */
 async function runHook(command: string, where: Where): Promise<{ ms: number; out: string; why: string | null }> {
-  const event = { hook_event_name: 'CstpCheck', session_id: 'cstp-check', cwd: where.dir }
   const start = performance.now()
   const child = Bun.spawn(shell(command), {
     cwd: where.dir,
     env: clientEnv(where),
-    stdin: new Blob([JSON.stringify(event)]),
+    stdin: new Blob([check(where)]),
     stdout: 'pipe',
     stderr: 'pipe',
     timeout: hookMs,
@@ -124,7 +126,35 @@ async function proveServer([program = '', ...args]: string[], where: Where): Pro
   }
 }
 
-/** Runs the commands of a client. */
+/** What clients fill in for the variables in their headers. @throws Error naming the one that lacks */
+function credentials({ env: { CSTP_AGENT = 'local', CSTP_TOKEN } }: Where): { authorization: string } {
+  if (!CSTP_TOKEN) throw new Error('CSTP_TOKEN is not set in the environment')
+  return { authorization: `Bearer ${CSTP_AGENT}:${CSTP_TOKEN}` }
+}
+
+/** Asks a hook that is an address, as the client does. */
+async function askAddress(url: string, where: Where): Promise<Answer & { ms: number }> {
+  const headers = { ...credentials(where), 'content-type': 'application/json' }
+  const start = performance.now()
+  const signal = AbortSignal.timeout(hookMs)
+  const { status } = await fetch(url, { method: 'POST', headers, body: check(where), signal, redirect: 'manual' })
+  if (status !== 200) throw new Error(`${url} answered ${status}`)
+  return { ms: performance.now() - start, mode: new URL(url).searchParams.get('mode') ?? 'enforce' }
+}
+
+async function proveAddress(url: string, where: Where): Promise<number> {
+  const requestInit = { headers: credentials(where), signal: AbortSignal.timeout(serverMs) }
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const client = new Client({ name: 'cstp-check', version: '1' })
+  try {
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))
+    return (await client.listTools()).tools.length
+  } finally {
+    await client.close()
+  }
+}
+
+/** Runs the commands of a client, and asks the addresses. */
 export async function prove(
   client: InitClient,
   { hook, report, server, files }: Connection,
@@ -132,19 +162,20 @@ export async function prove(
 ): Promise<Proof> {
   const proof: Proof = { client, hook_ms: null, mode: null, tools: null, problems: [] }
   if (hook === null) proof.problems.push(`there is no hook in ${files.hooks}`)
-  else if ('command' in hook)
+  else
     try {
-      const { ms, mode } = await askHook(hook.command, where)
+      const isCommand = 'command' in hook
+      const { ms, mode } = await (isCommand ? askHook(hook.command, where) : askAddress(hook.url, where))
       proof.hook_ms = Math.round(ms)
       proof.mode = mode
-      if (report !== null) await proveReport(report, hook.command, where)
+      if (isCommand && report !== null) await proveReport(report, hook.command, where)
     } catch (error) {
       proof.problems.push(`hook: ${messageOf(error)}`)
     }
   if (server === null) proof.problems.push(`there is no MCP server cstp in ${files.server}`)
-  else if ('command' in server)
+  else
     try {
-      proof.tools = await proveServer(server.command, where)
+      proof.tools = await ('command' in server ? proveServer(server.command, where) : proveAddress(server.url, where))
     } catch (error) {
       proof.problems.push(`MCP: ${messageOf(error)}`)
     }

@@ -510,7 +510,8 @@ const howToJoin = 'To join, run cstp init in it.'
 
 /** How a repository that shares its hooks is joined, said once: in the first session without a token. */
 function invitation(from, client) {
-  const folder = gitFolder(from)
+  // These show nobody what a hook of a session says; the MCP server says the same.
+  const folder = client === 'copilot' || client === 'cursor' ? null : gitFolder(from)
   const mark = folder && join(folder, 'cstp-invited')
   if (!mark || existsSync(mark)) return ''
   try {
@@ -519,8 +520,7 @@ function invitation(from, client) {
   } catch {
     return ''
   }
-  const text = `${notSetUp}; nothing is checked or recorded. ${howToJoin}`
-  return client === 'copilot' || client === 'cursor' ? '' : `${JSON.stringify({ systemMessage: text })}\n`
+  return `${JSON.stringify({ systemMessage: `${notSetUp}; nothing is checked or recorded. ${howToJoin}` })}\n`
 }
 
 /** Whether a repository demands cstp of everybody who works in it. */
