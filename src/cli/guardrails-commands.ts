@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { surroundings } from '../../plugin/hooks/cstp-hook.mjs'
 import type { Settings } from '../app/config/config.ts'
 import { loadRules } from '../policy/check.ts'
-import { type ExplainedProgram, explainCommand, firstRules, firstTests } from '../policy/explain.ts'
+import { type ExplainedProgram, explainCommand, firstFiles, firstOfRepository } from '../policy/explain.ts'
 import type { Run } from './command.ts'
 import { Failure } from './failure.ts'
 import { plain, plural, print } from './terminal.ts'
@@ -62,27 +62,29 @@ export async function explain(
 export async function createRules(given: string, own: string | undefined, run: Output): Promise<number> {
   const rules = resolve(/\.ya?ml$/.test(given) ? given : join(given, 'rules.yaml'))
   const tests = rules.replace(/\.ya?ml$/, '.test.yaml')
-  await mkdir(dirname(rules), { recursive: true })
+  const folder = dirname(rules)
+  const isRepository = folder.endsWith(join('.cstp', 'guardrails'))
+  const [first, cases] = isRepository ? firstOfRepository : firstFiles
+  await mkdir(folder, { recursive: true })
   for (const [path, text] of [
-    [rules, firstRules],
-    [tests, firstTests],
+    [rules, first],
+    [tests, cases],
   ] as const) {
     await writeFile(path, text, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'EEXIST' ? new Failure(`there is a file ${path} already; name another one`) : error
     })
   }
-  const folder = dirname(rules)
+  const inForce =
+    folder === (own && resolve(own))
+      ? 'a service of this data folder loads it within seconds'
+      : isRepository && 'calls of tools in this repository are judged by it from now on'
   await print(run, { rules, tests }, () =>
     [
       `wrote ${plain(rules)}`,
       `wrote ${plain(tests)}`,
-      ...(folder === (own && resolve(own))
-        ? ['next: cstp guardrails test', 'a service of this data folder loads it within seconds', '']
-        : [
-            `next: cstp guardrails test ${plain(folder)}`,
-            `to put it in force: GUARDRAILS_PATHS=shipped:${plain(folder)}`,
-            '',
-          ]),
+      `next: cstp guardrails test${folder === (own && resolve(own)) ? '' : ` ${plain(folder)}`}`,
+      inForce || `to put it in force: GUARDRAILS_PATHS=shipped:${plain(folder)}`,
+      '',
     ].join('\n'),
   )
   return 0

@@ -144,6 +144,7 @@ const create = defineCommand({
   flags: connectionFlags,
   examples: [
     ['cstp guardrails new', 'rules of your own, in the data folder'],
+    ['cstp guardrails new .cstp/guardrails', 'rules of this repository, for everybody who works in it'],
     ['cstp guardrails new ./rules', 'rules that GUARDRAILS_PATHS names'],
   ],
   async run(run) {

@@ -106,7 +106,7 @@ export async function explainCommand(
 }
 
 /** A first file of rules, with everything that it may contain explained. */
-export const firstRules = `# Rules for this project. Each one says when it applies, what it does, why, and what to do instead.
+const firstRules = `# Rules for this project. Each one says when it applies, what it does, why, and what to do instead.
 #   cstp guardrails check <folder>      reports mistakes
 #   cstp guardrails explain '<command>' shows what is understood of a command, and which rule stops it
 #   cstp guardrails test <folder>       runs the cases of the file *.test.yaml beside this one
@@ -136,7 +136,7 @@ guardrails:
 `
 
 /** The cases beside it. */
-export const firstTests = `cases:
+const firstTests = `cases:
   - name: a build passes
     action: { description: Bash, context: { command: npm run build } }
     expect: pass
@@ -150,3 +150,30 @@ export const firstTests = `cases:
     expect: pass
     fires: [team.no-generated-files]
 `
+
+export const firstFiles = [firstRules, firstTests] as const
+
+/** The first file of a repository, whose rules are in force at once, and its cases. */
+export const firstOfRepository = [
+  `# Rules of this repository. They stop more calls of everybody who works in it with hooks, and can do nothing else.
+#   cstp guardrails explain '<command>' shows what is understood of a command, and which rule stops it
+#   cstp guardrails test <folder>       runs the cases of the file *.test.yaml beside this one
+guardrails:
+  # A command, however it is written: behind sudo, in bash -c, in a here-document …
+  - id: no-publish
+    description: Releases are made by the pipeline.
+    conditions:
+      - { type: command, program: [npm, pnpm, yarn], subcommand: publish, flags: { none: [--dry-run] } }
+    message: This publishes a package
+    suggestion: Look at it with npm pack --dry-run; the pipeline publishes it
+`,
+  `cases:
+  - name: a build passes
+    action: { description: Bash, context: { command: npm run build } }
+    expect: pass
+  - name: publishing is stopped, even behind other commands
+    action: { description: Bash, context: { command: "npm test && sudo npm publish" } }
+    expect: block
+    fires: [no-publish]
+`,
+] as const

@@ -81,6 +81,18 @@ test('without a path, new writes to the data folder, whose rules test and explai
     expect(tested.tables.map(({ file }: { file: string }) => file)).toContain(join(dir, 'guardrails/rules.test.yaml'))
   }))
 
+test('new in a repository writes a rule that it may have, which is in force at once', () =>
+  inTemporaryDir(async (dir) => {
+    await mkdir(join(dir, '.git'))
+    const run = (...args: string[]) =>
+      cstp(['guardrails', ...args], bareEnv(join(dir, 'data')), undefined, { command: cstpCommand, cwd: dir })
+    expect((await run('new', '.cstp/guardrails')).out).toContain('calls of tools in this repository are judged by it')
+    expect(await run('test', '.cstp/guardrails')).toMatchObject({ status: 0 })
+    const { status, out } = await run('explain', 'sudo npm publish')
+    expect([status, out]).toEqual([1, expect.stringContaining('project/no-publish')])
+    expect(out).not.toContain('not applied')
+  }))
+
 test('explain in a repository names its own rule, and says what is not applied', () =>
   inTemporaryDir(async (dir) => {
     const app = join(dir, 'app')
