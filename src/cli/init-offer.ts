@@ -91,7 +91,7 @@ export async function askToImport(offers: readonly Offer[], program: readonly st
     const [last] =
       exitCode === 0 ? (JSON.parse(stdout!.toString()) as { decisions: { title: string }[] }).decisions : []
     if (last === undefined) continue
-    // A title is no flag, whoever wrote it.
+    // A title is text of anybody who can commit, and no flag.
     const question = ['query', last.title.replace(/^[-\s]+/, ''), '--limit', '3', ...here]
     process.stderr.write(`\n${plain(commandLine(question, data_dir))}\n`)
     run(question)
