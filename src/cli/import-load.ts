@@ -35,6 +35,8 @@ export interface LoadOptions {
 
 /** Enough for a store that commits in groups; vectors that take longer are left to the outbox. */
 const linesAtOnce = 32
+/** How long an import waits for the vectors of the next decision. */
+const patience_ms = 5_000
 /** Consecutive engine failures after which the import gives up. */
 const maxFailures = 20
 /** The form of an id, or of an unambiguous part of one. */
@@ -181,6 +183,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     await link(item)
     progress?.('links', ++done, waiting.length)
   })
+  if (connection && counts.unindexed > 0) counts.unindexed = await unindexedAtLast(connection, counts.unindexed, signal)
   const seconds = (performance.now() - start) / 1_000
   const handled = counts.imported + counts.existing
   return {
@@ -190,6 +193,19 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     dry_run: connection === null,
     interrupted: signal?.aborted === true,
   }
+}
+
+/** Waits while vectors are made, so that the next search finds what was imported. @returns how many of `unindexed` still have none */
+async function unindexedAtLast(connection: Connection, unindexed: number, signal?: AbortSignal): Promise<number> {
+  let [left, since] = [unindexed, performance.now()]
+  while (left > 0 && !signal?.aborted && performance.now() - since < patience_ms) {
+    await Bun.sleep(100)
+    const state = { query: 'imported', retrieval_mode: 'keyword', limit: 1 } as const
+    const { index } = await connection.call('queryDecisions', state)
+    const now = Math.min(unindexed, index.total - index.indexed)
+    if (now < left) [left, since] = [now, performance.now()]
+  }
+  return left
 }
 
 /** Yields the items until the signal aborts; work in progress still completes. */

@@ -86,3 +86,28 @@ test('what is found says how much was searched, on every surface, until all is',
     await provider.stop()
   }
 })
+
+test('an import ends once its decisions are searched by meaning', async () => {
+  const dir = await testDir()
+  const release = Promise.withResolvers<void>()
+  const provider = serveOpenai(async (_, { texts }) => {
+    if (texts.some((text) => text.includes('ledger'))) await release.promise
+    return undefined
+  })
+  try {
+    const env = { CSTP_EMBEDDER: 'openai', CSTP_EMBEDDING_URL: provider.url, CSTP_EMBEDDING_MODEL: 'test' }
+    const server = await testServer({ dir, env: { ...env, CSTP_AUTH_TOKENS: token } })
+    const lines = decisions.map((decision) => JSON.stringify({ decision, confidence: 0.8, category: 'books' }))
+    const input = `${lines.join('\n')}\n`
+    const known = bareEnv(dir, { CSTP_AGENT: 'ada', CSTP_TOKEN: token.slice(4) })
+    const ended = cstp(['import', '-', '--json', '--url', server.url], known, input)
+    // By then the records wait for their vectors no longer.
+    await until('all are stored', async () => (await server.call('getStats', {})).total === 3)
+    release.resolve()
+    expect(JSON.parse((await ended).out)).toMatchObject({ imported: 3, unindexed: 0 })
+    expect(await server.call('queryDecisions', { query: question })).toMatchObject({ index: { complete: true } })
+  } finally {
+    release.resolve()
+    await provider.stop()
+  }
+})
