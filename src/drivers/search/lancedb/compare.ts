@@ -15,10 +15,8 @@ import { openTable } from './table.ts'
 /** The latest change of a decision: its number, and what the index then holds. */
 export type Told = SearchEntry & { seq: number }
 
-const plain = (value: unknown): unknown =>
-  value !== null && typeof value === 'object' && Symbol.iterator in value
-    ? [...(value as Iterable<unknown>)]
-    : (value ?? null)
+/** Lists and vectors come back as those of Arrow. */
+const plain = (value: unknown): unknown => (value as { toArray?(): unknown } | null)?.toArray?.() ?? value ?? null
 
 const figures = (stats: TermStats): unknown[] => [stats.decisions, stats.indexed, stats.length, new Map(stats.words())]
 
