@@ -172,7 +172,9 @@ function leaves(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
 
 /** What the library calls a value, in words. A value itself is shown as JSON; of an object or an array only that it is one. */
 export const inWords = (text: string): string =>
-  text.replace(/(?<!["\w])(?:Object|Array)(?!["\w])/g, (kind) => `an ${kind.toLowerCase()}`)
+  text.startsWith('"')
+    ? text
+    : text.replace(/(?<!["\w])(?:Object|Array)(?!["\w])/g, (kind) => `an ${kind.toLowerCase()}`)
 
 function asIssue(issue: v.BaseIssue<unknown>): Issue {
   const path = shorten((issue.path ?? []).map((item) => String(item.key)).join('.'))

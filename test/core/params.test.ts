@@ -151,7 +151,8 @@ describe('values', () => {
       { path: 'query', received: 'an object', message: 'expected string, received an object' },
       { path: 'limit', received: 'an array', message: 'expected number, received an array' },
     ])
-    expect(issuesOf({ query: 'Object', limit: 'Array' }, check)).toMatchObject([{ path: 'limit', received: '"Array"' }])
+    for (const limit of ['Array', 'no Array here'])
+      expect(issuesOf({ query: 'Object', limit }, check)).toMatchObject([{ path: 'limit', received: `"${limit}"` }])
   })
 
   test('an array in place of an object is refused, though a schema without required members would take it', () => {
