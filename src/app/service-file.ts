@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { quoted, type ServiceFile } from '../../plugin/hooks/cstp-hook.mjs'
-import { replaceFile } from '../core/disk.ts'
+import { regularText, replaceFile } from '../core/disk.ts'
 import { isCompiled, ownCommand } from '../drivers/shared/program.ts'
 import { type Configuration, type SettingName, settings as table } from './config/config.ts'
 
@@ -30,11 +30,14 @@ export function runningAt(data_dir: string, port: number): { url: string; pid: n
 /** A script of a data folder that runs this program there: the name that people type. */
 export const launcherOf = (data_dir: string): string => join(data_dir, 'bin', 'cstp')
 
-/** A line of a shell that runs this program on a data folder; by its launcher, where `cstp init` wrote one. */
+/** Its last line. @param program by absolute paths */
+export const launches = (program: readonly string[]): string => `exec ${program.map(quoted).join(' ')} "$@"\n`
+
+/** A line of a shell that runs this program on a data folder; by its launcher, where `cstp init` wrote one that runs this program, and no other. */
 export function commandLine(args: readonly string[], data_dir = join(homedir(), '.cstp')): string {
   const launcher = launcherOf(data_dir)
   const home = `${homedir()}/`
-  if (existsSync(launcher)) {
+  if (regularText(launcher)?.endsWith(launches(ownCommand()))) {
     const short = launcher.startsWith(home) ? `~/${quoted(launcher.slice(home.length))}` : quoted(launcher)
     return [short, ...args.map(quoted)].join(' ')
   }

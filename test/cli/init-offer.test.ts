@@ -2,7 +2,8 @@
 import { expect, test } from 'bun:test'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { commandLine } from '../../src/app/service-file.ts'
+import { launcher } from '../../src/app/init/wiring.ts'
+import { commandLine, ownCommand } from '../../src/app/service-file.ts'
 import { offerLine, offersOf } from '../../src/cli/init-offer.ts'
 import { bareEnv, cstpCommand, freePort, inTemporaryDir, testService } from '../support/process.ts'
 
@@ -73,4 +74,15 @@ test('with a yes in a terminal everything is imported, and the memory answers a 
     expect(shown.match(/\d+ imported/g)).toEqual(['2 imported', '1 imported'])
     const [, answer] = shown.split("query 'use SQLite instead of PostgreSQL'")
     expect(answer).toMatch(/--use SQLite instead of PostgreSQL.*failure/)
+  }))
+
+test('a line names the launcher of its data folder, unless that runs a program that may be gone', () =>
+  inTemporaryDir(async (data_dir) => {
+    await mkdir(join(data_dir, 'bin'))
+    const written = (program: string[]) => {
+      const { path, text } = launcher({ program, data_dir, windows: false })!
+      return writeFile(path, text).then(() => commandLine(['doctor'], data_dir))
+    }
+    expect(await written(['/opt/bun', '/gone/src/main.ts'])).toContain(`doctor --data-dir ${data_dir}`)
+    expect(await written([...ownCommand()])).toBe(`${data_dir}/bin/cstp doctor`)
   }))

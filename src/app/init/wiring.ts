@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { quoted, reportsName } from '../../../plugin/hooks/cstp-hook.mjs'
 import type { HookMode } from '../../domain/hook/event.ts'
 import { bunFlags } from '../../drivers/shared/program.ts'
-import { launcherOf } from '../service-file.ts'
+import { launcherOf, launches } from '../service-file.ts'
 
 export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
 export type InitClient = (typeof initClients)[number]
@@ -46,12 +46,16 @@ export const scriptPath = ({ shared, data_dir }: Wiring, dir: string): string =>
   shared ? join(dir, '.cstp', scriptName) : join(data_dir, 'hook', scriptName)
 
 /** The script that runs this program by a short name; null where its own command is short. */
-export const launcher = ({ program, data_dir, windows }: Wiring): { path: string; text: string } | null =>
+export const launcher = ({
+  program,
+  data_dir,
+  windows,
+}: Pick<Wiring, 'program' | 'data_dir' | 'windows'>): { path: string; text: string } | null =>
   program.length < 2 || windows
     ? null
     : {
         path: launcherOf(data_dir),
-        text: `#!/bin/sh\n[ -n "$CSTP_DATA_DIR" ] || export CSTP_DATA_DIR=${quoted(data_dir)}\nexec ${program.map(quoted).join(' ')} "$@"\n`,
+        text: `#!/bin/sh\n[ -n "$CSTP_DATA_DIR" ] || export CSTP_DATA_DIR=${quoted(data_dir)}\n${launches(program)}`,
       }
 
 /** Whether the server of the team is called, over TLS and with tokens of the environment. */
