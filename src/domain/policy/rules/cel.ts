@@ -51,7 +51,7 @@ function finds(text: string, pattern: string): boolean {
   const { expressions, action } = current!
   const expression = expressions.get(pattern)!
   const left = (stepsLeft.get(action) ?? maxSteps) - text.length * expression.programSize()
-  if (left < 0) throw new EvaluationError('matches() would read more text than it may')
+  if (left < 0) throw new EvaluationError('matches() would read more text than it may: shorten what it reads')
   stepsLeft.set(action, left)
   return expression.test(text)
 }
@@ -79,7 +79,7 @@ function bounded(expression: RE2JS): RE2JS {
   }
   engine.doExecuteNFA = (input, ...rest) => {
     if (input.endPos() * expression.programSize() > maxSlowSteps)
-      throw new EvaluationError('matches() would take too long with this text')
+      throw new EvaluationError('matches() would take too long with this text: shorten it')
     return followAll(input, ...rest)
   }
   return expression
