@@ -45,8 +45,10 @@ function gateOfAll(gates: ReadonlyMap<string, Gate>, current: () => Aggregate): 
     async judge(call) {
       const place = at(call)
       if (place === null) return { kind: 'refuse', reason: `No server has the tool ${JSON.stringify(call.tool)}` }
-      places.set(call.id, place)
-      return place.gate.judge({ ...place.call, annotations: call.annotations })
+      const judged = await place.gate.judge({ ...place.call, annotations: call.annotations })
+      // What is refused has no end.
+      if (judged.kind === 'forward') places.set(call.id, place)
+      return judged
     },
     answered: (approval) => [...gates.values()][0]!.answered(approval),
     async ended(call, end) {

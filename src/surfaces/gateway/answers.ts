@@ -4,7 +4,17 @@
  */
 import { describeError, type Log } from '../../core/log.ts'
 import type { Gate, ToolCall } from './gate.ts'
-import { type Fields, fieldsOf, type Id, type Message, type Response, success, taskIn, unrecorded } from './messages.ts'
+import {
+  type Fields,
+  fieldsOf,
+  type Id,
+  type Message,
+  type Response,
+  success,
+  taskIn,
+  unrecorded,
+  withNotes,
+} from './messages.ts'
 
 /** A call that was sent. */
 export interface SentCall {
@@ -21,8 +31,6 @@ export interface Answers {
   shown(id: Id, response: Response, call?: ToolCall): Promise<Message>
   /** What the client gets of an answer about a task. @param id of the task */
   ofTask(method: string, task: unknown, response: Response): Promise<Message>
-  /** Tasks that have not ended are asked for no more. */
-  close(): Promise<void>
 }
 
 /** Methods that ask for a task; `tasks/get` has its result in the revision that has no `tasks/result`. */
@@ -85,18 +93,15 @@ export function openAnswers(
     async ofTask(method, task, response) {
       const sent = tasks.get(task)
       const end = sent && endOf(method, response)
-      if (end && tasks.delete(task)) await ended(sent, end.ok, end.output)
+      const notes = end && tasks.delete(task) ? await ended(sent, end.ok, end.output) : []
       const id = response.id as Id
-      if (method === 'tasks/result' || 'error' in response) return shown(id, response, sent?.call)
+      if (method === 'tasks/result' || 'error' in response)
+        return withNotes(await shown(id, response, sent?.call), notes)
       const { result, ...status } = fieldsOf(response.result)
-      const [about, held] = [
-        await gate.shown(status, sent?.call),
-        result && (await gate.shown(fieldsOf(result), sent?.call)),
-      ]
-      return success(id, { ...about, ...(held !== undefined && { result: held as object }) })
-    },
-    async close() {
-      await Promise.all([...tasks.values()].map((sent) => ended(sent, null, null)))
+      const about = await gate.shown(status, sent?.call)
+      if (result === undefined) return withNotes(success(id, about), notes)
+      const held = withNotes(await shown(id, { ...response, result: fieldsOf(result) }, sent?.call), notes)
+      return success(id, { ...about, result: fieldsOf((held as typeof response).result) })
     },
   }
 }

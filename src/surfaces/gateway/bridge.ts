@@ -270,7 +270,6 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   const close = async () => {
     stopping.abort(new Error('the session ends'))
     await Promise.allSettled([front.close(), server.close()])
-    await answers.close()
     await gate.close()
     gone.resolve()
   }
