@@ -506,7 +506,7 @@ async function sendReports(to, { client, url, session }) {
 }
 
 const notSetUp = 'This repository records decisions with cstp, which is not set up here'
-const howToJoin = 'To join, run cstp init in it.'
+const howToJoin = 'To join, run cstp init in it: npm --prefix ~/cstp run init, with a clone of cstp in ~/cstp.'
 
 /** How a repository that shares its hooks is joined, said once: in the first session without a token. */
 function invitation(from, client) {

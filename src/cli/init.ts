@@ -6,7 +6,7 @@ import type { Configuration } from '../app/config/config.ts'
 import { apply, type Change, undo } from '../app/init/apply.ts'
 import { begin } from '../app/init/begin.ts'
 import { editsOf, letsType } from '../app/init/clients.ts'
-import { connectionOf } from '../app/init/connection.ts'
+import { connectionOf, modeOf } from '../app/init/connection.ts'
 import { Uneditable } from '../app/init/edits.ts'
 import { fixOf } from '../app/init/fix.ts'
 import { excludeEdit, repositoryOf, trackedOf } from '../app/init/git.ts'
@@ -73,13 +73,22 @@ const modes: Record<Wiring['mode'], string> = {
   shadow: 'Mode shadow: hooks stop nothing, and note what the rules would have stopped.',
 }
 
-/** Whether shared settings stop calls of everybody: as their owner wrote it. */
-function isRequired(dir: string): boolean {
+/** What a folder that shares its settings says of them, as its owner wrote it; null for any other. */
+function sharedIn(dir: string): { required: boolean } | null {
   try {
-    return JSON.parse(regularText(join(dir, '.cstp', 'init.json')) ?? '{}').required === true
+    const text = regularText(join(dir, '.cstp', 'init.json'))
+    return text === null ? null : { required: JSON.parse(text).required === true }
   } catch {
-    return false
+    return null
   }
+}
+
+/** Mode and address that shared settings have, for somebody who joins. */
+function asShared(wiring: Wiring, dir: string): Partial<Wiring> {
+  const hooks = initClients.flatMap((client) => connectionOf(client, wiring, dir).hook ?? [])
+  const texts = hooks.map((hook) => ('url' in hook ? `--url ${hook.url.replace(/\/hooks\/.*/, '')}` : hook.command))
+  const url = texts.map((text) => /--url "?([^\s"]+)/.exec(text)?.[1]).find(Boolean) ?? null
+  return { mode: modeOf(hooks[0] ?? null) ?? 'guard', url, http: hooks.some((hook) => 'url' in hook) }
 }
 
 function proofText(proof: Proof, fix: string, { paint }: Terminal): string[] {
@@ -94,7 +103,7 @@ export const init = defineCommand({
     'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json and .codex/config.toml, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .cstp/opencode.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.local.md, AGENTS.md or GEMINI.md. A second run changes nothing.',
     'Commands are written with absolute paths, and the files are listed in .git/info/exclude, since they belong to this machine. At the end it starts the service and runs exactly the commands that it wrote: the exit status is 1 if one does not work.',
     'Hooks are in guard mode: rules of the pack irreversible stop a call, all others only note that they would have. --enforce enforces all rules, --shadow none. The model gets context and precedents in each mode.',
-    '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and nothing is specific to this machine. Calls of people who have not run cstp init are not stopped, unless --required.',
+    '--shared writes files that can be committed to a repository: the hook script is in .cstp/, and nothing is specific to this machine. Calls of people who have not run cstp init are not stopped, unless --required. Who runs cstp init in a clone joins: what git tracks stays as it is.',
     '--gateway puts cstp gateway in front of the other MCP servers in these files (not those at an address), so that calls of their tools are judged whatever the client does.',
     '--undo restores every file byte for byte, also in a folder that was moved or copied. If a file was changed since, it removes only what cstp init added.',
   ],
@@ -123,34 +132,42 @@ export const init = defineCommand({
     const dir = resolve(flags.dir ?? '.')
     const path = env.PATH ?? ''
     if (flags.enforce && flags.shadow) throw misuse('--enforce and --shadow exclude each other')
+    const asOwner = sharedIn(dir)
+    // Who runs it in a folder that shares its settings joins: they stay as they are.
+    const joins = !flags.shared && asOwner !== null
+    const shared = flags.shared || joins
+    if (joins && !flags.undo && (flags.enforce || flags.shadow || flags.gateway || flags.url !== undefined))
+      throw misuse('the settings of this folder are shared, as .cstp/init.json says: only --shared changes them')
     if (flags.gateway && flags.shared) throw misuse('--gateway writes absolute paths, which --shared excludes')
     if (flags.required && !flags.shared) throw misuse('--required is for --shared')
-    const url = flags.url === undefined ? null : addressOf(flags.url, configuration)
-    if (flags.gateway && url !== null && !isHere(url))
+    const asked = flags.url === undefined ? null : addressOf(flags.url, configuration)
+    if (flags.gateway && asked !== null && !isHere(asked))
       throw misuse(
-        `--gateway starts servers on this machine, where the rules of ${url} do not apply: name the servers in gateway of its settings, and connect the clients to ${url}/gateway/<name>`,
+        `--gateway starts servers on this machine, where the rules of ${asked} do not apply: name the servers in gateway of its settings, and connect the clients to ${asked}/gateway/<name>`,
       )
     const hasToken = Boolean(env.CSTP_AGENT && env.CSTP_TOKEN)
-    const wiring: Wiring = {
-      shared: flags.shared,
-      required: flags.required || (flags.shared && isRequired(dir)),
+    const given: Wiring = {
+      shared,
+      required: flags.required || (shared && asOwner?.required === true),
       mode: flags.enforce ? 'enforce' : flags.shadow ? 'shadow' : 'guard',
-      url,
+      url: asked,
       data_dir,
       program: ownCommand(),
       // Bun takes a third of Node's time for the script.
       runtime: isCompiled && process.platform === 'win32' ? Bun.which('node', { PATH: path }) : process.execPath,
-      http: (url?.startsWith('https:') ?? false) && (flags.shared || hasToken) && isKnownVersion(path),
+      http: (asked?.startsWith('https:') ?? false) && (shared || hasToken) && isKnownVersion(path),
       gateway: flags.gateway,
       windows: process.platform === 'win32',
     }
+    const wiring = joins ? { ...given, ...asShared(given, dir) } : given
+    const { mode, url } = wiring
     const repository = repositoryOf(dir)
     const shown = ({ path: at, what }: Change) => {
       const near = relative(dir, at)
       return `${what.padEnd(9)}  ${plain(near.startsWith('..') ? at : near)}`
     }
     if (flags.undo) {
-      const both = [true, false].flatMap((shared) => editsOf(initClients, { ...wiring, shared }, dir))
+      const both = [true, false].flatMap((one) => editsOf(initClients, { ...given, shared: one }, dir))
       const changes = await undo(data_dir, dir, [...both, ...(repository ? [excludeEdit(repository, [])] : [])])
       await print(run, { changes }, () =>
         changes.length === 0 ? 'Nothing was written here.\n' : `${changes.map(shown).join('\n')}\n`,
@@ -160,9 +177,9 @@ export const init = defineCommand({
     const clients = flags.client.length > 0 ? flags.client : clientsIn(dir, path)
     const planned = editsOf(clients, wiring, dir)
     const inside = planned.map((edit) => edit.path).filter((at) => !relative(dir, at).startsWith('..'))
-    const tracked = wiring.shared ? new Set<string>() : trackedOf(dir, inside)
+    const tracked = flags.shared ? new Set<string>() : trackedOf(dir, inside)
     // A page that the repository has is not changed for one machine: hooks bring the context too.
-    const edits = editsOf(clients, wiring, dir, tracked)
+    const edits = editsOf(clients, wiring, dir, tracked).filter(({ path: at }) => !joins || !tracked.has(at))
     const local = inside.filter((at) => !tracked.has(at))
     const changes = await write(configuration, env, wiring, {
       dir,
@@ -177,12 +194,12 @@ export const init = defineCommand({
       for (const client of clients) proofs.push(await prove(client, connectionOf(client, wiring, dir), { dir, env }))
     const isHereAsked = dir === resolve(env.INIT_CWD ?? '.')
     const again = commandLine(['init', ...(isHereAsked ? [] : ['--dir', dir])], data_dir)
-    const { mode } = wiring
-    const offers = flags['skip-proof'] || wiring.shared ? [] : await offersOf(dir, data_dir)
+    const offers = flags['skip-proof'] || flags.shared ? [] : await offersOf(dir, data_dir)
     const canAsk = !run.json && process.stdin.isTTY === true && terminal.live
     await print(run, { clients, mode, changes, tracked: kept, proofs, down: down?.why ?? null }, () =>
       [
         ...changes.map(shown),
+        ...(joins ? ['The settings of this folder are shared, and stay as they are: you have joined.'] : []),
         ...(kept.length > 0 ? [`${kept.join(', ')}: git tracks it, so do not commit the change, or use --shared`] : []),
         '',
         ...(down === null ? [] : [`✗ ${plain(down.why)}`, `  → ${plain(down.fix)}`]),

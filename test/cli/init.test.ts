@@ -249,6 +249,26 @@ describe('cstp init', () => {
     expect(await treeOf(dir)).toEqual({})
   })
 
+  test('init in a clone with shared settings joins: nothing that git tracks is changed, and --undo leaves it alone', async () => {
+    const [dir, data] = [await folder(), await folder()]
+    const git = async (...args: string[]) => {
+      const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com']
+      return (await runProgram(['git', ...who, ...args], { cwd: dir, env: bareEnv(data) })).out
+    }
+    await git('init', '-q')
+    await run(dir, data, ['--client', 'codex,gemini', '--shared', '--enforce'])
+    await git('add', '-A')
+    await git('commit', '-q', '-m', 'x')
+    const own = await folder()
+    const joined = await run(dir, own, ['--client', 'codex,gemini', '--json'])
+    expect([joined.status, JSON.parse(joined.out).mode, await git('status', '--porcelain')]).toEqual([0, 'enforce', ''])
+    expect(await run(dir, own, ['--client', 'codex', '--shadow'])).toMatchObject({
+      err: expect.stringContaining('only --shared changes them'),
+    })
+    expect(await run(dir, own, ['--undo'])).toMatchObject({ status: 0 })
+    expect(await git('status', '--porcelain')).toBe('')
+  })
+
   test('--undo in a clone with shared settings, which was never connected here, takes out what is ours', async () => {
     const [dir, data, others] = [
       await folder({ 'CLAUDE.md': '# Ours\n', 'a.txt': 'cstp' }),

@@ -10,7 +10,7 @@ import { hookCollections } from '../../domain/record/hook-records.ts'
 import { manifests } from '../init/apply.ts'
 import { begin } from '../init/begin.ts'
 import { type Edit, filesOf } from '../init/clients.ts'
-import { type Connection, connectionOf, switchesOf } from '../init/connection.ts'
+import { type Connection, connectionOf, modeOf, switchesOf } from '../init/connection.ts'
 import { fixOf } from '../init/fix.ts'
 import { source as script } from '../init/hook-script.gen.ts'
 import { proofLine, prove } from '../init/proof.ts'
@@ -93,12 +93,6 @@ function isIntact({ path, apply }: Edit): boolean {
   } catch {
     return false
   }
-}
-
-const modeOf = (hook: Connection['hook']): string | null => {
-  if (hook === null) return null
-  const text = 'command' in hook ? hook.command : hook.url
-  return /--(shadow|guard)\b|[?&]mode=(shadow|guard)\b/.exec(text)?.slice(1).find(Boolean) ?? 'enforce'
 }
 
 function isScript(path: string): boolean {

@@ -1,6 +1,7 @@
 /** What the files of a client say now: the command of the hook that guards tool calls, and that of the MCP server. */
 import { join } from 'node:path'
 import { regularText } from '../../core/disk.ts'
+import type { HookMode } from '../../domain/hook/event.ts'
 import { filesOf } from './clients.ts'
 import { isOurs } from './edits.ts'
 import { pluginListed } from './opencode.ts'
@@ -77,6 +78,13 @@ export function connectionOf(client: InitClient, wiring: Wiring, dir: string): C
     command: JSON.parse(/spawnSync\(("(?:[^"\\]|\\.)*"), \{ shell: true/.exec(text)?.[1] ?? 'null'),
   }))
   return { ...found, hook: typeof command === 'string' ? { command } : null }
+}
+
+/** The mode that a hook was written for; null without a hook. */
+export function modeOf(hook: Connection['hook']): HookMode | null {
+  if (hook === null) return null
+  const text = 'command' in hook ? hook.command : hook.url
+  return (/--(shadow|guard)\b|[?&]mode=(shadow|guard)\b/.exec(text)?.slice(1).find(Boolean) as HookMode) ?? 'enforce'
 }
 
 /** Settings of a client that turn its hooks or our server off, with the file that has them. */
