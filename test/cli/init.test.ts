@@ -265,6 +265,18 @@ describe('cstp init', () => {
     expect(await run(dir, own, ['--client', 'codex', '--shadow'])).toMatchObject({
       err: expect.stringContaining('only --shared changes them'),
     })
+    // Its owner has another version.
+    const script = join(dir, '.cstp/cstp-hook.mjs')
+    await writeFile(script, `${await readFile(script, 'utf8')}// newer\n`)
+    await git('commit', '-q', '-a', '-m', 'y')
+    const { out } = await cstp(['doctor', '--json'], bareEnv(own))
+    const found = (JSON.parse(out).findings as { severity: string; what: string }[]).filter(({ what }) =>
+      /^(?:Codex|Gemini CLI): (?!hooks written)/.test(what),
+    )
+    expect(found.map(({ severity, what }) => [severity, what.includes('not the one of this version')])).toEqual([
+      ['warning', true],
+      ['warning', true],
+    ])
     expect(await run(dir, own, ['--undo'])).toMatchObject({ status: 0 })
     expect(await git('status', '--porcelain')).toBe('')
   })

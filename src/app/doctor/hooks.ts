@@ -121,7 +121,9 @@ function* changed(client: InitClient, wiring: Wiring, dir: string, found: Connec
   if (lacking !== undefined) yield error(`${name}: its commands run ${lacking}, which is gone`, again)
   if (wiring.runtime !== null) {
     if (!existsSync(path)) yield error(`${name}: its hook script ${path} is gone`, again)
-    else if (!isScript(path)) yield error(`${name}: its hook script ${path} is not the one of this version`, again)
+    // That of a repository may be of the version that its owner has.
+    else if (!isScript(path))
+      yield (wiring.shared ? warning : error)(`${name}: its hook script ${path} is not the one of this version`, again)
   }
   const mode = modeOf(found.hook)
   if (mode === null)
@@ -170,7 +172,7 @@ export const checkHooks = (env: Record<string, string | undefined>): Check => ({
       const found = connectionOf(client, wiring, dir)
       const findings = [...changed(client, wiring, dir, found)]
       yield* findings
-      if (findings.length === 0 && service?.state !== 'down') {
+      if (findings.every(({ severity }) => severity !== 'error') && service?.state !== 'down') {
         const proof = await prove(client, found, { dir, env })
         for (const problem of proof.problems)
           yield error(`${name}: ${problem} (${dir})`, fixOf(problem, againLine(client, wiring, dir), data_dir))
