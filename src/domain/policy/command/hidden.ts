@@ -1,4 +1,5 @@
 /** Finds calls in the code of one-liners whose function or arguments are somewhere else in it. */
+import { deletesByName, permitsByName, runsByName } from './calls.ts'
 import type { Access } from './model.ts'
 import { unknown } from './paths.ts'
 import type { Token } from './tokens.ts'
@@ -29,13 +30,8 @@ export interface ReadCode {
 }
 
 const path = /(?:^|[\s"'({|=,<>])((?:~|\/(?=[\w.*])|[A-Za-z]:[\\/])[^\s"'(){};,|<>]{0,400})/g
-const deletesByName =
-  /^(?:rmtree|remove|unlink|removedirs|rmSync|unlinkSync|rmdirSync|removeSync|remove_tree|rm_rf?|rm_f|remove_entry\w*|rimraf|rmrf|removeItemAtPath|deleteRecursively|deleteTree|truncate(?:Sync)?|delete_(?:directory|file|tree)\w*|remove_file|deltree|removeDirectory\w*|removeFile|removePathForcibly|del_dir_r|rmpath|RemoveAll|remove_dir_all|removeItem\w*)$/
 const deletesByPlace =
   /(?:^|[.:>])(?:File|Files|Dir|Pathname|FileUtils|FileManager|fs|promises|os|Deno)(?:\.|::|->)(?:delete\w*|rm\w*|remove\w*|unlink\w*)$/
-const runsByName =
-  /^(?:system2?|popen\d?|execSync|getoutput|getstatusoutput|shell_exec|passthru|proc_open|pcntl_exec|execFileSync|execFile|spawnSync|spawn|Popen|check_call|check_output|exec[lv]p?e?|posix_spawn|create_subprocess_shell|capture\d|shell_command\w*|call_process\w*|start_process\w*|run_program|async_shell_command|callCommand|readProcess|cmd|run_shell_command)$/
-const permitsByName = /^(?:chmod|chmodSync|chmod_R|chown|chownSync|lchown|chown_R)$/
 
 /** A function that is found by its name, or passed on, is called with arguments that are not beside it: any path outside the project may be one. */
 export function readHidden(found: ReadCode, tokens: readonly Token[], code: string, language: Language): void {
