@@ -23,6 +23,8 @@ export const deletesByName = alone(`${trees} ${files} truncate(?:Sync)?`)
 export const deletesAll = ends(`${trees} rimraf(?:Sync|\\.sync) rm emptyDir(?:Sync)? remove_dir`)
 export const deletes = ends(`${trees} ${files} rimraf(?:Sync|\\.sync) rm rm_rf! rmdir emptyDir(?:Sync)? remove_dir
   delete deleteSync del safe_unlink send2trash`)
+/** Whether a function runs or deletes something. */
+export const isFunction = (name: string): boolean => runsLine.test(name) || runsWords.test(name) || deletes.test(name)
 export const writes = ends(`writeFile writeFileSync appendFile appendFileSync createWriteStream write_text write_bytes
   file_put_contents File.write IO.write truncate truncateSync copyfile copy copy2 copytree cpSync copyFileSync rename
   renameSync move symlink symlinkSync [B]un.write writeTextFile`)
@@ -57,26 +59,3 @@ export const homeTables = /^(?:os\.environ(?:\.get)?|ENV|ENVIRON|\$ENV|process\.
 /** Prints its arguments. */
 export const prints =
   /^(?:print|printf|puts|say|echo|p|console\.log|(?:sys|process)\.stdout\.write|(?:\$stdout|STDOUT|\$stdout)\.(?:puts|write|print))$/
-
-const shortened =
-  'system|popen|exec|execSync|execFile|execFileSync|spawn|spawnSync|run|call|check_call|check_output|Popen|rmtree|remove|unlink|rmdir|removedirs|rm|rmSync|unlinkSync|rmdirSync|rimraf'
-const renames: readonly [shape: RegExp, name: number, alias: number][] = [
-  [new RegExp(`\\b(${shortened})\\s{0,4}:\\s{0,4}([A-Za-z_$][\\w$]{0,40})\\s{0,4}[,}]`, 'g'), 1, 2],
-  [new RegExp(`\\b(${shortened})\\s{1,4}as\\s{1,4}([A-Za-z_$][\\w$]{0,40})`, 'g'), 1, 2],
-  [
-    new RegExp(
-      `\\b([A-Za-z_$][\\w$]{0,40})\\s{0,4}=\\s{0,4}[\\w.$()'":]{1,60}\\.(${shortened})\\s{0,4}(?=[;\\n]|$)`,
-      'g',
-    ),
-    2,
-    1,
-  ],
-]
-
-/** Other names that the code gives to functions: `{ execSync: e }`, `import system as s`, `s = os.system`. */
-export function aliasesIn(code: string): Map<string, string> {
-  const found = new Map<string, string>()
-  for (const [shape, name, alias] of renames)
-    for (const one of code.matchAll(shape)) if (one[alias] !== one[name]) found.set(one[alias]!, one[name]!)
-  return found
-}

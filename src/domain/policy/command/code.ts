@@ -1,11 +1,9 @@
 /** Reads the calls for files, processes and networks in the code of one-liners, by their names and literal arguments. */
 import {
-  aliasesIn,
   connects,
   deletes,
   deletesAll,
   gets,
-  homeTables,
   opens,
   permits,
   prints,
@@ -20,10 +18,9 @@ import {
 } from './calls.ts'
 import { fold } from './fold.ts'
 import { type ReadCode, readHidden } from './hidden.ts'
-import { loopsIn } from './loops.ts'
 import { unknown } from './paths.ts'
 import { beginsAsSql } from './sql.ts'
-import { type Token, tokensOf } from './tokens.ts'
+import { isMark, type Token, textIn, tokensOf } from './tokens.ts'
 import type { Language } from './wrappers.ts'
 
 const maxCode = 20_000
@@ -43,13 +40,9 @@ export function readCode(code: string, language: Language): ReadCode {
     sends: false,
     ...{ printed: null, value: null },
   }
-  const aliases = aliasesIn(code.slice(0, maxCode))
   const known = language === 'other' ? code.replace(/(?<=[a-z])-(?=[a-z])/g, '_') : code
   const tokens = fold(tokensOf(known.slice(0, maxCode), language), language)
   if (code.length > maxCode) found.opaque = true
-  const values = new Map<string, string>()
-  const loops = loopsIn(tokens)
-  const isMark = (at: number, text: string): boolean => tokens[at]?.kind === 'mark' && tokens[at].text === text
 
   /** The arguments of a call from after its opening bracket; each with the texts in it joined. */
   const argumentsAt = (start: number, bare: boolean): { all: Token[][]; end: number } => {
@@ -73,49 +66,18 @@ export function readCode(code: string, language: Language): ReadCode {
     }
     return { all, end: at }
   }
-  /** The text of an expression of literals, known names and the home folder. */
-  const textIn = (expression: readonly Token[]): string => {
-    let text = ''
-    for (const [at, one] of expression.entries()) {
-      const after = expression[at + 1]
-      if (one.kind === 'text') {
-        const piece = one.text
-        const joins =
-          text !== '' &&
-          !text.endsWith('/') &&
-          !piece.startsWith('/') &&
-          (isMark2(expression[at - 1], ',') || isMark2(expression[at - 1], '/'))
-        text += joins ? `/${piece}` : piece
-      } else if (one.kind === 'name') {
-        if (values.has(one.text)) text += values.get(one.text)
-        else if (
-          !isMark2(after, '(') &&
-          !/^(?:f|r|b|u|rb|True|False|true|false|None|null|path|Path|pathlib\.Path|new|q|qq|qw)$/.test(one.text) &&
-          !homeTables.test(one.text) &&
-          !/\.(?:join|resolve|expanduser|Path|getenv|get|b64decode|from)$/.test(one.text) &&
-          !isMark2(after, ':') &&
-          !isMark2(after, '=')
-        )
-          text += unknown
-      }
-    }
-    return text
-  }
-  const isMark2 = (one: Token | undefined, text: string): boolean => one?.kind === 'mark' && one.text === text
   const textsIn = (expression: readonly Token[]): string[] =>
-    expression.flatMap((one) =>
-      one.kind === 'text' ? [one.text] : one.kind === 'name' && values.has(one.text) ? [values.get(one.text)!] : [],
-    )
+    expression.flatMap((one) => (one.kind === 'text' ? [one.text] : []))
   const hasList = (expression: readonly Token[]): boolean =>
-    isMark2(expression[0], '[') ||
-    (/^(?:new|String)$/.test(expression[0]?.text ?? '') && expression.some((one) => isMark2(one, '{')))
+    isMark(expression[0], '[') ||
+    (/^(?:new|String)$/.test(expression[0]?.text ?? '') && expression.some((one) => isMark(one, '{')))
 
   for (let at = 0; at < tokens.length; at++) {
     const one = tokens[at]!
     if (one.kind === 'text') {
       // `$` before a template runs it in Bun and zx.
       // A line that awk sends into a shell.
-      if (language === 'awk' && isMark(at + 1, '|') && /^\S*sh\b/.test(tokens[at + 2]?.text ?? ''))
+      if (language === 'awk' && isMark(tokens[at + 1], '|') && /^\S*sh\b/.test(tokens[at + 2]?.text ?? ''))
         found.lines.push(one.text)
       if (one.quote === '`' && (/^(?:ruby|perl|php)$/.test(language) || tokens[at - 1]?.text === '$'))
         found.lines.push(one.text)
@@ -123,16 +85,9 @@ export function readCode(code: string, language: Language): ReadCode {
       continue
     }
     if (one.kind !== 'name') continue
-    const name = aliases.get(one.text) ?? one.text
-    // name = 'text'
-    if (isMark(at + 1, '=') && !isMark(at + 2, '=')) {
-      const { all } = argumentsAt(at + 2, true)
-      const text = textIn(all[0] ?? [])
-      if (text !== '' && !text.includes(unknown) && values.size < 100)
-        values.set(name.replace(/^(?:const|let|var|my)\s+/, ''), text)
-      continue
-    }
-    const bare = !isMark(at + 1, '(')
+    const name = one.text
+    if (isMark(tokens[at + 1], '=') && !isMark(tokens[at + 2], '=')) continue
+    const bare = !isMark(tokens[at + 1], '(')
     const takesBare = /^(?:ruby|perl|applescript|awk|lua|php)$/.test(language)
     if (bare && !(takesBare && (tokens[at + 1]?.kind === 'text' || tokens[at + 1]?.kind === 'name'))) {
       // Path('/x').unlink(), pathlib: the path is before the method.
@@ -141,8 +96,8 @@ export function readCode(code: string, language: Language): ReadCode {
     const { all } = argumentsAt(bare ? at + 1 : at + 2, bare)
     const first = all[0] ?? []
     // `f`, `join(folder, f)` and `f.unlink()`.
-    const looped = [...first, { kind: 'name', text: /^\w+/.exec(first.length > 0 ? '' : name)?.[0] ?? '' }]
-      .flatMap((part) => (part.kind === 'name' && loops.get(part.text)) || [])
+    const looped = (first.length > 0 ? first : [one])
+      .flatMap((part) => part.items ?? [])
       .filter((item) => first.length < 2 || item.endsWith('/*'))
     const text = textIn(first)
     if (/^(?:path|pathlib\.Path|Path|Pathname\.new|new Path)$/.test(name)) {

@@ -1,6 +1,6 @@
 /** Evaluates the constant expressions in the code of one-liners, by recursive descent over its tokens. */
 import { homeNames, homes, homeTables } from './calls.ts'
-import { characters, functions, isHome, joinPath, listOf, textOf, type Value } from './fold-functions.ts'
+import { characters, fits, functions, isHome, joinPath, listOf, maxText, textOf, type Value } from './fold-functions.ts'
 import type { Token } from './tokens.ts'
 import type { Language } from './wrappers.ts'
 
@@ -10,11 +10,12 @@ export interface Cursor {
   readonly language: Language
   /** Values of the names that the code gave one. */
   readonly names: Map<string, Value>
+  /** Where no operand was found in this expression: without it, forms that may be read in two ways take exponential time. */
+  readonly failed: Set<number>
   at: number
   depth: number
 }
 
-const maxText = 20_000
 const maxDepth = 40
 /** The home folder inside of a text with variables. */
 const homeInText =
@@ -42,7 +43,7 @@ function attempt(on: Cursor, read: (on: Cursor) => Value | null): Value | null {
 /** Operands and what joins them. */
 export function expression(on: Cursor): Value | null {
   if (on.depth >= maxDepth) return null
-  on.depth++
+  if (on.depth++ === 0) on.failed.clear()
   let left = operand(on)
   for (let next = left; next !== null; next = attempt(on, () => joined(on, left!))) left = next
   on.depth--
@@ -51,7 +52,7 @@ export function expression(on: Cursor): Value | null {
 
 function joined(on: Cursor, left: Value): Value | null {
   const sign = on.tokens[on.at]
-  if (sign === undefined || textOf(left).length > maxText) return null
+  if (sign === undefined || !fits(left)) return null
   const path = sign.kind === 'mark' && sign.text === '/' && /^[~/]/.test(String(left))
   const dot = sign.kind === 'mark' && sign.text === '.' && /^(?:perl|php|lua|other)$/.test(on.language)
   if (path || dot || isMark(on, '+')) on.at += dot && isMark(on, '.', 1) ? 2 : 1
@@ -70,7 +71,9 @@ const isBeside = ({ language }: Cursor, next: Token, left: Value): boolean =>
 
 /** A primary with the methods and slices behind it. */
 function operand(on: Cursor): Value | null {
-  let value = primary(on)
+  const start = on.at
+  let value = on.failed.has(start) ? null : primary(on)
+  if (value === null) on.failed.add(start)
   for (let steps = 0; value !== null && steps < 12; steps++) {
     const of: Value = value
     const next = attempt(on, () => (took(on, '.') ? method(on, of) : took(on, '[') ? slice(on, of) : null))
@@ -89,13 +92,17 @@ function primary(on: Cursor): Value | null {
   if (one.quote === 'qw') return one.text.split(/\s+/).filter(Boolean)
   return one.quote === "'" && on.language !== 'python' ? one.text : filled(one.text, on.names)
 }
-const filled = (text: string, names: Cursor['names']): string =>
-  text
+function filled(text: string, names: Cursor['names']): string {
+  let left = maxText
+  return text
     .replace(homeInText, '~')
     .replace(/\$?#?\{\s?(\$?[A-Za-z_]\w{0,40})\s?\}|(\$[A-Za-z_]\w{0,40})/g, (whole, a?: string, b?: string) => {
       const value = names.get(a ?? b ?? '')
-      return typeof value === 'string' ? value : whole
+      if (typeof value !== 'string' || value.length > left) return whole
+      left -= value.length
+      return value
     })
+}
 
 function number(on: Cursor): Value {
   let digits = ''
@@ -123,7 +130,7 @@ function list(on: Cursor, close: string): Value[] | null {
   while (!took(on, close)) {
     took(on, '\n')
     const one = expression(on)
-    if (one === null) return null
+    if (one === null || !fits(one)) return null
     all.push(one)
     while (took(on, '\n'));
     if (!took(on, ',') && !isMark(on, close)) return null
@@ -186,6 +193,7 @@ function mapCall(on: Cursor): Value | null {
   return took(on, ')') ? of : null
 }
 function call(name: string, args: Value[]): Value | null {
+  if (!fits(args)) return null
   if (/path\.(?:join|resolve)$|File\.join$|\.joinpath$/.test(name)) return joinPath(args)
   if ((homes.test(name) || homeTables.test(name)) && (args.length === 0 || isHome(args[0]))) return '~'
   const last = name.replace(/^.*(?:\.|::|->)/, '')

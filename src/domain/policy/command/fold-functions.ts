@@ -4,6 +4,19 @@ import { fromBase64, fromHex, rot13 } from './texts.ts'
 export type Value = string | number | Value[]
 
 export const textOf = (value: Value): string => (Array.isArray(value) ? value.map(textOf).join('') : String(value))
+
+/** Longest text that is computed: code that doubles a value must not fill the memory. */
+export const maxText = 20_000
+/** Whether a value has at most `maxText` characters and elements. */
+export const fits = (value: Value): boolean => roomBeside(value, maxText) >= 0
+function roomBeside(value: Value, room: number): number {
+  if (!Array.isArray(value)) return room - String(value).length
+  let left = room
+  for (const one of value) if (left >= 0) left = roomBeside(one, left - 1)
+  return left
+}
+/** As `fits`, for a text that is put in between others. */
+const fitsTimes = (count: number, text: Value): boolean => count * textOf(text).length <= maxText
 export const listOf = (value: Value): Value[] => (Array.isArray(value) ? value : [...String(value)])
 export const isHome = (value: Value | undefined): boolean => /^(?:HOME|USERPROFILE)$/.test(String(value))
 export const characters = (value: Value): string =>
@@ -57,18 +70,18 @@ export const functions: readonly [RegExp, (args: Value[]) => Value | null][] = [
   [/^(?:reversed|strrev|reverse)$/, ([value = '', ...more]) => reverse(more.length > 0 ? [value, ...more] : value)],
   [
     /^(?:implode|join)$/,
-    ([a = '', b = '', ...more]) =>
-      Array.isArray(a)
-        ? a.map(textOf).join(textOf(b))
-        : listOf(more.length > 0 ? [b, ...more] : b)
-            .map(textOf)
-            .join(textOf(a)),
+    ([a = '', b = '', ...more]) => {
+      const [all, by] = Array.isArray(a) ? [a, b] : [listOf(more.length > 0 ? [b, ...more] : b), a]
+      return fitsTimes(all.length, by) ? all.map(textOf).join(textOf(by)) : null
+    },
   ],
   [/^(?:split|explode)$/, ([value = '', by = ' ']) => textOf(value).split(textOf(by))],
   [
     /^(?:replace|replaceAll|gsub|sub)$/,
     ([value = '', from = '', to = '']) =>
-      from === '' ? null : textOf(value).replaceAll(textOf(from), () => textOf(to)),
+      from === '' || !fitsTimes(textOf(value).length, to)
+        ? null
+        : textOf(value).replaceAll(textOf(from), () => textOf(to)),
   ],
   [/^(?:lower|toLowerCase|downcase|strtolower|lc)$/, ([value = '']) => textOf(value).toLowerCase()],
   [/^(?:upper|toUpperCase|upcase|strtoupper|uc)$/, ([value = '']) => textOf(value).toUpperCase()],

@@ -1,4 +1,7 @@
 /** Splits the code of an interpreter into names, texts and marks. */
+import { homeTables } from './calls.ts'
+import { maxText } from './fold-functions.ts'
+import { unknown } from './paths.ts'
 import type { Language } from './wrappers.ts'
 
 const maxTokens = 4_000
@@ -8,6 +11,8 @@ export interface Token {
   text: string
   /** The quote of a text. */
   quote?: string
+  /** What the variable of a loop may be. */
+  items?: readonly string[]
 }
 
 const simple: Record<string, string> = { n: '\n', t: '\t', r: '\r', '0': '\0' }
@@ -63,4 +68,27 @@ export function tokensOf(code: string, language: Language): Token[] {
     }
   }
   return tokens
+}
+
+export const isMark = (one: Token | undefined, text: string): boolean => one?.kind === 'mark' && one.text === text
+
+/** The texts in folded tokens as one, the first of them if they are long; what a name of theirs holds is unknown. */
+export function textIn(tokens: readonly Token[]): string {
+  let text = ''
+  for (const [at, one] of tokens.entries()) {
+    if (text.length > maxText) break
+    const [before, after] = [tokens[at - 1], tokens[at + 1]]
+    if (one.kind === 'text') {
+      const apart = text === '' || text.endsWith('/') || one.text.startsWith('/')
+      text += !apart && (isMark(before, ',') || isMark(before, '/')) ? `/${one.text}` : one.text
+    } else if (
+      one.kind === 'name' &&
+      !['(', ':', '='].some((mark) => isMark(after, mark)) &&
+      !/^(?:f|r|b|u|rb|True|False|true|false|None|null|path|Path|pathlib\.Path|new|q|qq|qw)$/.test(one.text) &&
+      !homeTables.test(one.text) &&
+      !/\.(?:join|resolve|expanduser|Path|getenv|get|b64decode|from)$/.test(one.text)
+    )
+      text += unknown
+  }
+  return text
 }

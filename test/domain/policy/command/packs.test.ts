@@ -1,5 +1,6 @@
 /** The pack `irreversible` stops harmful commands in any dress, and nothing of an ordinary day. */
 import { describe, expect, test } from 'bun:test'
+import { readCode } from '../../../../src/domain/policy/command/code.ts'
 import * as fc from '../../../support/property.ts'
 import { judgeWith, project } from './command.ts'
 import harmful from './harmful.json'
@@ -255,4 +256,17 @@ test('a folder above the working folder belongs to the project if the client nam
 test('a command that is not a text stops the action', async () => {
   expect((await judge({ command: ['rm', '-rf', '/'] })).allowed).toBe(false)
   expect((await judge({ Command: 'rm -rf /' })).allowed).toBe(false)
+})
+
+test.each([
+  ["'a'.join(", 'perl'],
+  ["x='aaaa';x=x+x;", 'perl'],
+  ["x=['a'];x=[x,x];", 'python'],
+  ['x="aa";x=f"{x}{x}";', 'python'],
+  ["x='aa';x=x.replace('a',x);", 'python'],
+  ["x='aa';x=foo+x+x;", 'python'],
+] as const)('reading %s again and again, in %s, ends, and what stands behind it is read', (one, language) => {
+  const read = readCode(`${one.repeat(200)}\nos.remove("/etc/passwd")`, language)
+  expect(read.paths.filter(([path]) => path === '/etc/passwd')).not.toEqual([])
+  expect(JSON.stringify(read).length).toBeLessThan(100_000)
 })
