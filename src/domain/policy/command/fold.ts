@@ -26,7 +26,7 @@ export function fold(tokens: readonly Token[], language: Language): Token[] {
   const [loops, functions] = [new Map<string, string[]>(), new Map<string, string>()]
   const known = { names: new Map(), texts: new Map(), loops, functions }
   const on = { tokens, language, ...known, failed: new Set<number>(), at: 0, depth: 0, nested: 0 }
-  // A name may stand before what gives it a meaning: `[rmtree(one) for one in …]`.
+  // A name may be used before what gives it a meaning: `[rmtree(one) for one in …]`.
   return foldUntil(on, /^$/).map((one) => {
     if (one.kind !== 'name') return one
     const items = loops.get(/^\w*/.exec(one.text)![0])

@@ -265,7 +265,7 @@ test.each([
   ['x="aa";x=f"{x}{x}";', 'python'],
   ["x='aa';x=x.replace('a',x);", 'python'],
   ["x='aa';x=foo+x+x;", 'python'],
-] as const)('reading %s again and again, in %s, ends, and what stands behind it is read', (one, language) => {
+] as const)('reading %s again and again, in %s, ends, and what follows is read', (one, language) => {
   const read = readCode(`${one.repeat(200)}\nos.remove("/etc/passwd")`, language)
   expect(read.paths.filter(([path]) => path === '/etc/passwd')).not.toEqual([])
   expect(JSON.stringify(read).length).toBeLessThan(100_000)
