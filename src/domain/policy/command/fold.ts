@@ -26,13 +26,14 @@ export function fold(tokens: readonly Token[], language: Language): Token[] {
   const [loops, functions] = [new Map<string, string[]>(), new Map<string, string>()]
   const known = { names: new Map(), texts: new Map(), loops, functions }
   const on = { tokens, language, ...known, failed: new Set<number>(), at: 0, depth: 0, nested: 0 }
+  const out = foldUntil(on, /^$/)
   // A name may be used before what gives it a meaning: `[rmtree(one) for one in …]`.
-  return foldUntil(on, /^$/).map((one) => {
-    if (one.kind !== 'name') return one
+  for (const [at, one] of loops.size + functions.size > 0 ? out.entries() : []) {
+    if (one.kind !== 'name') continue
     const items = loops.get(/^\w*/.exec(one.text)![0])
-    const text = functions.get(one.text) ?? one.text
-    return items === undefined ? { ...one, text } : { ...one, text, items }
-  })
+    out[at] = { ...one, text: functions.get(one.text) ?? one.text, ...(items && { items }) }
+  }
+  return out
 }
 
 /** Folds up to a token outside of brackets, or the end of the brackets around. */
@@ -59,7 +60,7 @@ function next(on: Folding, one: Token): Token[] {
     rename(on, one.text)
   }
   const start = on.at
-  const value = one.kind === 'mark' && one.text === '(' ? null : expression(on)
+  const value = one.kind === 'mark' && !/^[\d[]/.test(one.text) ? null : expression(on)
   if (typeof value === 'string' && (on.at > start + 1 || one.kind === 'text' || value === '~'))
     return [textToken(value, one.quote)]
   if (one.kind !== 'mark' && Array.isArray(value) && value.length > 0 && value.length <= maxListed) {
@@ -95,8 +96,8 @@ function assignment(on: Folding, { text: name }: Token): Token[] {
 /** `{ execSync: name }`, `import system as name`. */
 function rename(on: Folding, of: string): void {
   const [as, name, after] = on.tokens.slice(on.at + 1, on.at + 4)
-  if (name?.kind !== 'name' || !isFunction(of)) return
-  if (as?.text === 'as' || (as?.text === ':' && /^[,}]$/.test(after?.text ?? ''))) on.functions.set(name.text, of)
+  if (name?.kind !== 'name' || (as!.text !== 'as' && (as!.text !== ':' || !/^[,}]$/.test(after?.text ?? '')))) return
+  if (isFunction(of)) on.functions.set(name.text, of)
 }
 
 /** `for x in ['a', 'b']`, `for (const x of ['a', 'b'])`, `for root, folders, files in os.walk('/x')`. */
