@@ -3,16 +3,12 @@ import { beforeAll, expect, test } from 'bun:test'
 import { marked } from 'marked'
 import type { Dossier } from '../../sdk/schema/dossier.ts'
 import { dossierMarkdown } from '../../src/cli/dossier-markdown.ts'
-import { decidedStory } from '../support/evidence/dossiers.ts'
-import { openMemoryProgram } from '../support/program.ts'
+import { decidedDossier } from '../support/evidence/dossiers.ts'
 import * as fc from '../support/property.ts'
 
 let dossier: Dossier
 beforeAll(async () => {
-  const program = await openMemoryProgram()
-  const { id } = await decidedStory(program)
-  dossier = await program.call('getDossier', { id }, 'root')
-  await program.close()
+  dossier = await decidedDossier()
 })
 
 test('the parts of a dossier in Markdown, with the place of each line that an act names', () => {

@@ -10,10 +10,10 @@ import { recordHash } from '../../src/domain/ledger/evidence/hash.ts'
 import { signStatement } from '../../src/domain/ledger/evidence/statement.ts'
 import { verifyDossier } from '../../src/verify/dossier.ts'
 import { readKey } from '../../src/verify/note.ts'
-import { decidedStory } from '../support/evidence/dossiers.ts'
+import { decidedDossier } from '../support/evidence/dossiers.ts'
 import { witness } from '../support/evidence/note-signers.ts'
 import { bareEnv, cstp, temporaryDir } from '../support/process.ts'
-import { openMemoryProgram, testSigner } from '../support/program.ts'
+import { testSigner } from '../support/program.ts'
 
 const key = readKey(testSigner.verifier_key)
 const verifyText = (text: string) => verifyDossier(text, { key, witness: null })
@@ -23,10 +23,7 @@ const failed = (dossier: unknown) => [
 let dossier: Dossier
 
 beforeAll(async () => {
-  const program = await openMemoryProgram()
-  const { id } = await decidedStory(program)
-  dossier = await program.call('getDossier', { id }, 'root')
-  await program.close()
+  dossier = await decidedDossier()
 })
 
 type Path = (string | number)[]

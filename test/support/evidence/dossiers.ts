@@ -1,5 +1,6 @@
 /** A decision with all that a dossier can hold: a rule that asked a person, evidence, an update, a review by another agent, an edge. */
-import type { TestProgram } from '../program.ts'
+import type { Dossier } from '../../../sdk/schema/dossier.ts'
+import { openMemoryProgram, type TestProgram } from '../program.ts'
 
 const rules = `
 - id: pay
@@ -54,4 +55,13 @@ export async function decidedStory(program: TestProgram): Promise<{ id: string; 
   minute()
   await call('reviewDecision', { id, outcome: 'success', actual_result: 'The invoice was right' }, 'bob')
   return { id: id!, other }
+}
+
+/** The dossier of that decision. */
+export async function decidedDossier(): Promise<Dossier> {
+  const program = await openMemoryProgram()
+  const { id } = await decidedStory(program)
+  const dossier = await program.call('getDossier', { id }, 'root')
+  await program.close()
+  return dossier
 }
