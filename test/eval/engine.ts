@@ -19,9 +19,9 @@ import { openIndexSync } from '../../src/domain/search/index-sync.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
-import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
+import { openMemorySearch } from '../support/search.ts'
 
 export interface Engine {
   /** Calls `cstp.<method>` with all scopes. */

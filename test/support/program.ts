@@ -41,7 +41,6 @@ import { analyse } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { openPostgresEvidence } from '../../src/drivers/evidence/postgres/driver.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
-import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import type * as declared from '../../src/methods/index.ts'
@@ -51,6 +50,7 @@ import { postgres, whyNoPostgres } from './postgres.ts'
 import { atEnd, inTemporaryDir } from './process.ts'
 import { testStart } from './record.ts'
 import { emptySchema, laidBack } from './schemas.ts'
+import { openMemorySearch } from './search.ts'
 
 type Declared = typeof declared
 export type MethodName = keyof Declared

@@ -1,7 +1,13 @@
 /** The resident search index over a store, as a server has it; and what a store's feed says of a term. */
+import type { Search } from '../../sdk/storage/search.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import { type IndexSync, openIndexSync } from '../../src/domain/search/index-sync.ts'
-import { openMemorySearch } from '../../src/drivers/search/memory/driver.ts'
+import { openLanceSearch } from '../../src/drivers/search/lancedb/driver.ts'
+import { openOwnership } from './search-ownership.ts'
+
+/** The search driver, which keeps everything in memory and writes nothing. */
+export const openMemorySearch = (): Search =>
+  openLanceSearch({ url: '/nonexistent', ownership: openOwnership(), max_in_memory: Number.POSITIVE_INFINITY })
 
 export const openIndexOf = (store: Pick<Store, 'feed'>): Promise<IndexSync> =>
   openIndexSync({ store, search: openMemorySearch(), log: () => {}, yieldToEventLoop: async () => {} })

@@ -11,9 +11,9 @@ import { later } from '../../../src/app/lifecycle.ts'
 import { type IndexSync, openIndexSync } from '../../../src/domain/search/index-sync.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openLanceSearch } from '../../../src/drivers/search/lancedb/driver.ts'
-import { openMemorySearch } from '../../../src/drivers/search/memory/driver.ts'
 import { fakeStore } from '../../support/fed.ts'
 import { recordOf, testStart } from '../../support/record.ts'
+import { openMemorySearch } from '../../support/search.ts'
 import { openOwnership } from '../../support/search-ownership.ts'
 
 setDefaultTimeout(120_000)

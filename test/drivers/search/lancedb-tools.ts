@@ -2,7 +2,7 @@
 import { expect } from 'bun:test'
 import { type Entry, entry, random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import type { Search, SearchEntry, SearchIndex } from '../../../sdk/storage/search.ts'
-import { openMemorySearch } from '../../../src/drivers/search/memory/driver.ts'
+import { openMemorySearch } from '../../support/search.ts'
 
 export const dimensions = 16
 export const generation = { number: 1, embedder: 'test:1', dimensions }

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testSearch } from '../../../sdk/storage/conformance/search.ts'
 import { openLanceSearch } from '../../../src/drivers/search/lancedb/driver.ts'
-import { openMemorySearch } from '../../../src/drivers/search/memory/driver.ts'
 import { serveS3 } from '../../support/s3-server.ts'
 import { openOwnership } from '../../support/search-ownership.ts'
 import { writtenAtOnce } from './lancedb-tools.ts'
@@ -23,7 +22,6 @@ const ownership = openOwnership()
 const lance = (suite: string, max_in_memory: number) => async (place: string) =>
   openLanceSearch({ url: join(folder, suite, place), ownership, max_in_memory, index_from: 300 })
 
-testSearch(runner, { name: 'memory', open: async () => openMemorySearch() })
 testSearch(runner, { name: 'lancedb, all in memory', open: lance('memory', 20_000) })
 testSearch(runner, {
   name: 'lancedb, nothing in memory',

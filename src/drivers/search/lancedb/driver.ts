@@ -2,8 +2,8 @@
  * The search driver: everything in memory while the store is small; once it has outgrown that, a LanceDB table on disk or in an object
  * store, with the newest changes in memory in front of it. LanceDB is not loaded before.
  */
-import type { Search } from '../../../../sdk/storage/search.ts'
-import { indexesByGeneration } from '../by-generation.ts'
+import type { Search, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
+import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import { openIndex } from './index.ts'
 import type { IndexOptions } from './layers.ts'
 import { openPlace, type PlaceOptions } from './place.ts'
@@ -16,14 +16,32 @@ export interface LanceOptions extends PlaceOptions, Partial<IndexOptions> {}
  */
 export function openLanceSearch({ max_in_memory = 20_000, index_from = 10_000, ...options }: LanceOptions): Search {
   const place = openPlace(options)
-  const indexes = indexesByGeneration((generation) => openIndex(place, generation, { max_in_memory, index_from }))
+  const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
   return {
     driver: 'lancedb',
-    open: indexes.get,
-    async keepOnly(number) {
-      await indexes.close(number)
-      if (!place.isEmpty() && !place.absent()) await place.dropTables((generation) => generation !== number)
+    async open(generation) {
+      const held = open.get(generation.number)
+      if (held) {
+        checkGeneration(held.generation, generation)
+        return held.index
+      }
+      const inner = await openIndex(place, generation, { max_in_memory, index_from })
+      const index: SearchIndex = {
+        ...inner,
+        async close() {
+          if (open.get(generation.number)?.index === index) open.delete(generation.number)
+          await inner.close()
+        },
+      }
+      open.set(generation.number, { generation: { ...generation }, index })
+      return index
     },
-    close: () => indexes.close(),
+    async keepOnly(kept) {
+      for (const [number, { index }] of [...open]) if (number !== kept) await index.close()
+      if (!place.isEmpty() && !place.absent()) await place.dropTables((number) => number !== kept)
+    },
+    async close() {
+      for (const { index } of [...open.values()]) await index.close()
+    },
   }
 }

@@ -3,14 +3,14 @@
  * table by other means would hide a decision from every later search.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { isStorageError } from '../../../../sdk/storage/errors.ts'
-import type { SearchEntry, SearchValue } from '../../../../sdk/storage/search.ts'
-import { checkEntries } from '../../../../sdk/storage/vector-checks.ts'
-import type { Engine } from './library.ts'
-import { TermStats } from './overlay.ts'
-import { rowOf } from './rows.ts'
-import { decisionsTable, type StoredState } from './state.ts'
-import { openTable } from './table.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import type { SearchEntry, SearchValue } from '../../../sdk/storage/search.ts'
+import { checkEntries } from '../../../sdk/storage/vector-checks.ts'
+import type { Engine } from '../../drivers/search/lancedb/library.ts'
+import { TermStats } from '../../drivers/search/lancedb/overlay.ts'
+import { rowOf } from '../../drivers/search/lancedb/rows.ts'
+import { decisionsTable, type StoredState } from '../../drivers/search/lancedb/state.ts'
+import { openTable } from '../../drivers/search/lancedb/table.ts'
 
 /** The latest change of a decision: its number, and what the index then holds. */
 export type Told = SearchEntry & { seq: number }
