@@ -14,7 +14,6 @@ import { stated, verificationText } from './verify-text.ts'
 
 type Flags = Record<'key' | 'witness' | 'note' | 'against' | 'policy', string | undefined> & { rules: string[] }
 
-const chunkBytes = 65_536
 const firstBytes = 1_024
 const maxNoteBytes = 262_144
 const maxRulesBytes = 4_194_304
@@ -22,14 +21,14 @@ const maxTileBytes = 16_777_216
 /** Longest dossier or answer with receipts. */
 const maxFileBytes = 67_108_864
 
-async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
+async function readBundle(path: string): Promise<Uint8Array> {
   try {
     if (!(await stat(path)).isFile()) throw misuse(`${path} is not a file`)
   } catch (error) {
     if (error instanceof Failure) throw error
     throw misuse(`can't read ${path}: ${causeOf(error)}`)
   }
-  return createReadStream(path, { highWaterMark: chunkBytes })
+  return Bun.file(path).bytes()
 }
 
 /** @throws Failure if it can't be read */
@@ -47,7 +46,7 @@ async function openProof(path: string): Promise<ProofFile> {
     if (error instanceof Failure) throw error
     throw misuse(`can't read ${path}: ${causeOf(error)}`)
   }
-  if (kind === 'bundle') return { kind, chunks: await openFile(path) }
+  if (kind === 'bundle') return { kind, bytes: await readBundle(path) }
   if (kind !== 'log') {
     if ((await stat(path)).size > maxFileBytes) throw misuse(`${path} is too long: expected a ${kind} file`)
     return { kind, text: await readFile(path, 'utf8') }
@@ -109,7 +108,7 @@ async function openTrust(flags: Flags): Promise<Trust> {
     ...{ key, witness, policy },
     note: await openNote(flags.note),
     rules: await Promise.all(flags.rules.map(digestOf)),
-    older: flags.against === undefined ? null : await openFile(flags.against),
+    older: flags.against === undefined ? null : await readBundle(flags.against),
   }
 }
 
