@@ -1,10 +1,11 @@
 /** Group commit of the SQLite store: transactions share a commit, and one that fails leaves nothing of itself and harms no other. */
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import * as fs from 'node:fs'
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { idOf, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
-import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
+import { behind, differences, freshDir, type Logged, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(120_000)
 
@@ -51,7 +52,7 @@ test('a transaction that fails after it wrote leaves nothing, and the others of 
   await store.close()
 })
 
-test('an answered decision has its file in place, which is pending until its folder is synced', async () => {
+test('an answered decision has its file in place, which is pending until it and its folder are synced', async () => {
   const dir = freshDir()
   const store = await openAt(dir)
   await store.transaction((tx) => tx.decisions.put(recordOf(1), 0))
@@ -64,6 +65,23 @@ test('an answered decision has its file in place, which is pending until its fol
   await store.transaction((tx) => tx.decisions.put(recordOf(2), 0))
   await store.close()
   expect(pending()).toBe(0)
+})
+
+test('a file whose sync fails stays pending, and the next commit writes it again', async () => {
+  const dir = freshDir()
+  const log: Logged[] = []
+  const store = await openAt(dir, log)
+  const failing = spyOn(fs, 'fsync').mockImplementation(((_: number, done: (error: Error) => void) =>
+    done(new Error('EIO'))) as never)
+  await store.transaction((tx) => tx.decisions.put(recordOf(1), 0))
+  const pending = () => behind(dir, (db) => db.query('select * from pending_files').all().length)
+  const deadline = Date.now() + 20_000
+  while (log.length === 0 && Date.now() < deadline) await Bun.sleep(10)
+  expect([log.map(({ level }) => level), pending()]).toEqual([['error'], 1])
+  failing.mockRestore()
+  await store.transaction((tx) => tx.keyed.put('c', 'a', 1))
+  expect([pending(), differences(dir)]).toEqual([0, []])
+  await store.close()
 })
 
 // An administrator may write anywhere.

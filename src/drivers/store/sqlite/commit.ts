@@ -1,14 +1,14 @@
 /**
  * Group commit: transactions that are waiting at the same time share one SQLite transaction, each in a savepoint of its own. The files of
- * their decisions are synced and in place before any caller is answered.
+ * their decisions are in place before any caller is answered.
  *
  * The order ensures that a refusal means nothing was written, and a success means everything was:
  * 1. Under the write lock: rows, documents and a `pending_files` row for each file; the text of each file under a temporary name; COMMIT. A
- *    full disk shows up before it, and everything is rolled back. The files and the write-ahead log are synced at the same time, which
- *    would block the event loop if SQLite did it: transactions that arrive meanwhile are the next group.
+ *    full disk shows up before it, and everything is rolled back. Then the write-ahead log is synced, off the event loop, which SQLite would
+ *    block: transactions that arrive meanwhile are the next group.
  * 2. Under the write lock again, so that no older text replaces a newer one: put each file in place.
- * 3. A moment later, for many groups at once: sync the folders, and delete the pending rows. This commit is not synced: if a power failure
- *    undoes it or a rename, the files are just written again.
+ * 3. A moment later, for many groups at once and beside the next ones: sync the files and their folders, and delete the pending rows. Until
+ *    then a power failure may undo a file or its rename: its row, which was synced, is still there, and the file is written again.
  * An error after step 1 comes after the commit, so the callers get success; the row stays, and the next commit or start writes the file.
  */
 import type { Database } from 'bun:sqlite'
@@ -23,7 +23,6 @@ import {
   fileStates,
   type KnownFile,
   removeTemps,
-  syncFiles,
   type TempFile,
   writeTemps,
 } from './files.ts'
@@ -92,6 +91,8 @@ export function committer(options: CommitterOptions): Committer {
   const queue: Job[] = []
   const alone: (() => Promise<void>)[] = []
   let settling: Timer | undefined
+  /** When what was put in place is pending no more. */
+  let settled: Promise<void> = Promise.resolve()
   let working: Promise<void> | null = null
   let closed = false
   let seq: number | null = null
@@ -126,7 +127,6 @@ export function committer(options: CommitterOptions): Committer {
     const outcomes: Outcome[] = []
     const known = new Map<string, KnownFile>()
     let temps: readonly TempFile[] = []
-    let synced: Promise<void> | null = null
     let isCommitted = false
     try {
       // What follows in the log would be lost with what a failed sync left out.
@@ -148,9 +148,6 @@ export function committer(options: CommitterOptions): Committer {
           dateAfter(temp, state.mtime)
           setState(num, temp.state)
         }
-        synced = syncFiles(temps)
-        // It may fail while the log is synced, before anything waits for it.
-        synced.catch(() => {})
         run('COMMIT')
         isCommitted = isDirty = unsynced = true
         await syncLog()
@@ -158,9 +155,7 @@ export function committer(options: CommitterOptions): Committer {
       }
     } catch (error) {
       rollback()
-      if (synced === null) closeFiles(temps)
-      // Whether they are on stable storage is of no interest any more.
-      else await synced.catch(() => {})
+      closeFiles(temps)
       removeTemps(temps)
       const { kind, message } = storageErrorOf(error, 'cannot commit')
       if (isCommitted) placing.fail(files, error)
@@ -168,7 +163,7 @@ export function committer(options: CommitterOptions): Committer {
       return
     }
     if (files.size > 0 || placing.owes()) {
-      await placing.put(temps, synced, files, known)
+      await placing.put(temps, files, known)
       settling ??= setTimeout(() => void settle(), settle_ms)
     }
     for (const [at, outcome] of outcomes.entries()) {
@@ -180,7 +175,11 @@ export function committer(options: CommitterOptions): Committer {
   function settle(): Promise<void> {
     clearTimeout(settling)
     settling = undefined
-    return between(placing.settle)
+    settled = settled.then(async () => {
+      const clear = await placing.sync()
+      if (clear !== null) await between(clear)
+    })
+    return settled
   }
 
   function checkpoint(): void {

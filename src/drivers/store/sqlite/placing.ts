@@ -5,6 +5,7 @@ import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
 import {
+  closeFiles,
   fileStat,
   hashOf,
   type KnownFile,
@@ -14,6 +15,7 @@ import {
   relativePath,
   removeFiles,
   removeTemps,
+  syncFiles,
   syncFolders,
   type TempFile,
 } from './files.ts'
@@ -33,17 +35,11 @@ type Files = ReadonlyMap<string, PendingFile>
 export interface Placing {
   /**
    * Puts the files of a committed group in place, and those that failed before.
-   * @param synced when the texts are on stable storage
    * @param known what was known of the files that are replaced, by id
    */
-  put(
-    temps: readonly TempFile[],
-    synced: Promise<void> | null,
-    files: Files,
-    known: ReadonlyMap<string, KnownFile>,
-  ): Promise<void>
-  /** Syncs the folders of the files that were put in place, which then are pending no more. */
-  settle(): Promise<void>
+  put(temps: readonly TempFile[], files: Files, known: ReadonlyMap<string, KnownFile>): Promise<void>
+  /** Syncs the files that were put in place, and their folders. @returns what makes them pending no more; null if there are none */
+  sync(): Promise<(() => Promise<unknown>) | null>
   /** Leaves the files of a committed group to the next one. */
   fail(files: Files, error: unknown): void
   /** Whether files are left of earlier groups. */
@@ -74,8 +70,8 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
   )
   /** Decisions whose files could not be put in place or removed: ids by row number. */
   const failed = new Map<number, string>()
-  /** Files in place whose folders are not synced yet, by id. */
-  let placed = new Map<string, PendingFile>()
+  /** Files in place that are not synced yet, still open if they were written, by id. */
+  let placed = new Map<string, PendingFile & { temp: TempFile | undefined }>()
 
   function addFailed(files: readonly { num: number; id: string }[], error: unknown): void {
     if (files.length === 0) return
@@ -117,10 +113,9 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
     )
   }
 
-  /** Works under the write lock once `synced` is. @returns whether that was done */
-  async function locked(files: Files, synced: Promise<void> | null, work: () => unknown): Promise<boolean> {
+  /** Works under the write lock. @returns whether that was done */
+  async function locked(files: Files, work: () => unknown): Promise<boolean> {
     try {
-      await synced
       await begin(db, performance.now() + timeout_ms)
       await work()
       db.query('COMMIT').run()
@@ -133,10 +128,10 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
   }
 
   return {
-    async put(temps, synced, files, known) {
+    async put(temps, files, known) {
       const texts = new Map(temps.map((temp) => [temp.id, temp]))
       let written: number[] = []
-      const isDone = await locked(files, synced, async () => {
+      const isDone = await locked(files, async () => {
         for (const [id, file] of files) {
           // Another process may have written this file already, or a newer revision of it.
           if (isPending.get(file.num, file.revision) === null) continue
@@ -147,23 +142,36 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
             place(temp)
             texts.delete(id)
           }
-          placed.set(id, file)
+          const before = placed.get(id)?.temp
+          if (before !== undefined) closeFiles([before])
+          placed.set(id, { ...file, temp })
         }
         const tried = [...failed.keys()]
         const left = tried.length > 0 ? await writePending(tried) : []
         written = tried.filter((num) => !left.some((one) => one.num === num))
       })
       if (isDone) for (const num of written) failed.delete(num)
+      closeFiles([...texts.values()])
       removeTemps([...texts.values()])
     },
-    async settle() {
-      if (placed.size === 0) return
+    async sync() {
+      if (placed.size === 0) return null
       const files = placed
       placed = new Map()
-      const synced = syncFolders([...files.keys()].map((id) => join(root, relativePath(id))))
-      await locked(files, synced, () => {
-        for (const { num, revision } of files.values()) clearPending.run(num, revision)
-      })
+      try {
+        const written = [...files.values()].flatMap(({ temp }) => temp ?? [])
+        await Promise.all([
+          syncFiles(written),
+          syncFolders([...files.keys()].map((id) => join(root, relativePath(id)))),
+        ])
+      } catch (error) {
+        fail(files, error)
+        return null
+      }
+      return () =>
+        locked(files, () => {
+          for (const { num, revision } of files.values()) clearPending.run(num, revision)
+        })
     },
     fail,
     owes: () => failed.size > 0,
