@@ -51,18 +51,6 @@ export const importGit = defineCommand({
     )
     const now_ms = Date.now()
     const lines = gitLines(history, flags.project, now_ms)
-    let taken = 0
-    const counted = function* () {
-      for (const line of lines) {
-        taken++
-        yield line
-      }
-    }
-    return runImport(run, {
-      lines: counted(),
-      preview: previewOf(history, now_ms),
-      part: () => (lines.length === 0 ? null : taken / lines.length),
-      begun: () => taken > 0,
-    })
+    return runImport(run, { lines, preview: previewOf(history, now_ms) })
   },
 })

@@ -60,10 +60,10 @@ export interface Source {
   leftOut?: readonly { file: string; reason: string }[]
   /** Newest decisions, which a dry run shows. */
   preview?: ReturnType<typeof previewOf>
-  /** Fraction of the input read so far, 0 to 1; null if unknown. */
+  /** Of a file: the fraction of it that was read so far, 0 to 1; null if unknown. */
   part?(): number | null
-  /** True once part of the input has been read. */
-  begun(): boolean
+  /** Of a file: whether some of it was read. */
+  begun?(): boolean
 }
 
 export const importFlags = {
@@ -77,6 +77,8 @@ export async function runImport(run: Run<typeof importFlags>, source: Source): P
   const opened = flags['dry-run'] ? null : await openConnection(run, { admin: 'always' })
   const problems: (Place & { reason: string })[] = []
   const { leftOut = [] } = source
+  const partOf = (count: number): number | null =>
+    Array.isArray(source.lines) ? count / source.lines.length : (source.part?.() ?? null)
   try {
     const done = await withProgress(terminal, (progress) => {
       for (const { file, reason } of leftOut) progress.note(`${plain(file)}: left out: ${plain(reason)}`)
@@ -92,7 +94,7 @@ export async function runImport(run: Run<typeof importFlags>, source: Source): P
           progress.note(`${plain(nameOf(place))}: ${plain(reason)}`)
         },
         progress(phase, count, total) {
-          const part = phase === 'links' ? (total ? count / total : null) : (source.part?.() ?? null)
+          const part = phase === 'links' ? (total ? count / total : null) : partOf(count)
           progress.show(part, `${count} ${phase === 'links' ? 'decisions linked' : 'decisions'}`)
         },
       })
@@ -104,7 +106,7 @@ export async function runImport(run: Run<typeof importFlags>, source: Source): P
     )
     return done.interrupted ? interrupted : done.skipped + done.incomplete > 0 ? 1 : 0
   } catch (error) {
-    if (source.begun() && !(error instanceof CstpError))
+    if ((source.begun?.() ?? true) && !(error instanceof CstpError))
       terminal.note('What was imported until then stays; the same command continues from there.\n')
     throw error
   } finally {

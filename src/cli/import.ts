@@ -70,7 +70,7 @@ const adr = defineCommand({
       project: run.flags.project,
       trust_scores: run.flags['trust-scores'],
     })
-    return runImport(run, { lines, leftOut, begun: () => true })
+    return runImport(run, { lines, leftOut })
   },
 })
 
@@ -100,7 +100,7 @@ const cstpYaml = defineCommand({
   flags: importFlags,
   examples: [['cstp import cstp-yaml ./decisions --dry-run', 'what would be imported?']],
   async run(run) {
-    return runImport(run, { lines: await yamlLines(run.words[0]!), begun: () => true })
+    return runImport(run, { lines: await yamlLines(run.words[0]!) })
   },
 })
 
@@ -111,7 +111,7 @@ const demo = defineCommand({
   flags: importFlags,
   examples: [['cstp import demo', 'into the running server']],
   async run(run) {
-    return runImport(run, { lines: readLines(new Blob([shop]).stream()), begun: () => true })
+    return runImport(run, { lines: readLines(new Blob([shop]).stream()) })
   },
 })
 
