@@ -4,7 +4,13 @@ import { dirname, join, resolve } from 'node:path'
 import { surroundings } from '../../plugin/hooks/cstp-hook.mjs'
 import type { Settings } from '../app/config/config.ts'
 import { loadRules } from '../policy/check.ts'
-import { type ExplainedProgram, explainCommand, firstFiles, firstOfRepository } from '../policy/explain.ts'
+import {
+  type ExplainedProgram,
+  type Explanation,
+  explainCommand,
+  firstFiles,
+  firstOfRepository,
+} from '../policy/explain.ts'
 import type { Run } from './command.ts'
 import { Failure } from './failure.ts'
 import { plain, plural, print } from './terminal.ts'
@@ -30,6 +36,20 @@ function programLines({ program, args, flags, via, targets, code_from, opaque }:
   ]
 }
 
+/** What happens to the command, and how many rules say so. */
+function headline(
+  { allowed, instead, rules, verdict, evaluated }: Explanation,
+  paint: Output['terminal']['paint'],
+): string {
+  const asked = `${plural(evaluated, 'rule')} about commands`
+  if (instead !== null) return `${paint.green(`runs instead: ${plain(instead)}`)}\nchanged by one of ${asked}`
+  if (rules.length === 0) return `${paint.green('allowed')}: none of ${asked} stops it`
+  const said = `${rules.length} of ${asked}`
+  if (allowed) return `${paint.yellow('allowed, with a warning')}: ${said} warned`
+  const stopped = verdict === 'deny' ? 'denied' : verdict === 'step_up' ? 'stopped until a person approves it' : 'deferred'
+  return `${paint.red(stopped)}: ${said} fired`
+}
+
 /** Resolves with the exit status: 1 if the command would be stopped. */
 export async function explain(
   command: string,
@@ -51,7 +71,7 @@ export async function explain(
         `  ${plain(message)}`,
         ...(suggestion === null ? [] : [`  Instead: ${plain(suggestion)}`]),
       ]),
-      `${found.allowed ? paint.green(found.instead !== null ? `runs instead: ${plain(found.instead)}\nchanged` : found.rules.length > 0 ? 'allowed, with a warning' : 'allowed') : paint.red(found.verdict)} by ${plural(found.evaluated, 'rule')} about commands`,
+      headline(found, paint),
     ]
     return `${lines.join('\n')}\n`
   })
