@@ -46,7 +46,8 @@ function headline(
   if (rules.length === 0) return `${paint.green('allowed')}: none of ${asked} stops it`
   const said = `${rules.length} of ${asked}`
   if (allowed) return `${paint.yellow('allowed, with a warning')}: ${said} warned`
-  const stopped = verdict === 'deny' ? 'denied' : verdict === 'step_up' ? 'stopped until a person approves it' : 'deferred'
+  const stopped =
+    verdict === 'deny' ? 'denied' : verdict === 'step_up' ? 'stopped until a person approves it' : 'deferred'
   return `${paint.red(stopped)}: ${said} fired`
 }
 
