@@ -11,13 +11,18 @@ type Options = Omit<GatewayOptions, 'name' | 'upstream' | 'project'>
 
 /** The gates of the servers as one. @param current the connection in use, which knows whose a tool is */
 function gateOfAll(gates: ReadonlyMap<string, Gate>, current: () => Aggregate): Gate {
-  const places = new Map<string, { gate: Gate; call: ToolCall }>()
-  const at = (call: ToolCall): { gate: Gate; call: ToolCall } | null => {
-    const known = places.get(call.id)
-    if (known) return known
+  interface Place {
+    gate: Gate
+    call: ToolCall
+    /** Of the tool, for the connection. */
+    name: string
+  }
+  /** Where calls were judged: that is where they go, are recorded and shown, whatever servers list meanwhile. */
+  const places = new WeakMap<ToolCall, Place>()
+  const at = (call: ToolCall): Place | null => {
     const owner = current().toolAt(call.tool)
     const gate = owner && gates.get(owner.server)
-    return gate ? { gate, call: { ...call, tool: owner.tool } } : null
+    return gate ? { gate, call: { ...call, tool: owner.tool }, name: owner.name } : null
   }
   return {
     async list(tools) {
@@ -45,19 +50,17 @@ function gateOfAll(gates: ReadonlyMap<string, Gate>, current: () => Aggregate): 
     async judge(call) {
       const place = at(call)
       if (place === null) return { kind: 'refuse', reason: `No server has the tool ${JSON.stringify(call.tool)}` }
-      const judged = await place.gate.judge({ ...place.call, annotations: call.annotations })
-      // What is refused has no end.
-      if (judged.kind === 'forward') places.set(call.id, place)
-      return judged
+      places.set(call, place)
+      const judged = await place.gate.judge(place.call)
+      return judged.kind === 'forward' ? { ...judged, name: place.name } : judged
     },
     answered: (approval) => [...gates.values()][0]!.answered(approval),
     async ended(call, end) {
-      const place = at(call)
-      places.delete(call.id)
+      const place = places.get(call)
       await place?.gate.ended(place.call, end)
     },
     shown(result, call) {
-      const place = call && at(call)
+      const place = call && places.get(call)
       return (place?.gate ?? [...gates.values()][0]!).shown(result, place?.call)
     },
     close: async () => void (await Promise.all([...gates.values()].map((gate) => gate.close()))),

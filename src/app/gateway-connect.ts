@@ -4,8 +4,8 @@ import type { Log } from '../core/log.ts'
 import type { BridgeOptions } from '../surfaces/gateway/bridge.ts'
 import { isCommand, type Upstream } from './config/upstreams.ts'
 
-/** The longest message of a server. */
-const maxMessageBytes = 67_108_864
+/** The longest message of a server is at least this long: reading takes time that grows with the square of the length. */
+const maxMessageBytes = 16_777_216
 
 /** How a server is started or reached: part of what is pinned. Values of headers and of the environment are not. */
 export const placeOf = (upstream: Upstream): string =>
@@ -43,7 +43,7 @@ export async function connectTo(upstream: Upstream): Promise<Transport> {
     env,
     ...(cwd !== undefined && { cwd }),
     stderr: 'inherit',
-    maxBufferSize: maxMessageBytes,
+    maxBufferSize: Math.max(maxMessageBytes, 2 * upstream.max_result_bytes),
   }) as unknown as Transport
 }
 

@@ -26,7 +26,7 @@ export interface PassingCall {
 }
 
 export type CallVerdict =
-  | { kind: 'forward'; input?: unknown; notes: string[] }
+  | { kind: 'forward'; input?: unknown; notes: string[]; granted: boolean }
   | { kind: 'refuse'; reason: string }
   | { kind: 'ask'; reason: string; approval: { id: string; url: string } }
 
@@ -66,13 +66,14 @@ const changesInput = (evaluation: Evaluation): boolean =>
 function verdictOf(evaluation: Evaluation): CallVerdict {
   const { allowed, approval, modified_action, changes } = evaluation
   const outcome = outcomeOf(evaluation)
+  const granted = evaluation.approved_rules.length > 0
   if (allowed && changesInput(evaluation)) {
     const { input } = (modified_action?.context ?? {}) as Record<string, unknown>
     const notes = changes.map(
       ({ field, before, after, rule }) =>
         `cstp: the rule ${rule} changed ${field.replace(/^context\.input\.?/, '') || 'the input'} from ${JSON.stringify(before)} to ${JSON.stringify(after)} before the call was made.`,
     )
-    return { kind: 'forward', input, notes }
+    return { kind: 'forward', input, notes, granted }
   }
   if (outcome.kind === 'deny') {
     const { reason } = outcome
@@ -84,7 +85,7 @@ function verdictOf(evaluation: Evaluation): CallVerdict {
         }
       : { kind: 'refuse', reason }
   }
-  return { kind: 'forward', notes: outcome.kind === 'warn' ? [outcome.text] : [] }
+  return { kind: 'forward', notes: outcome.kind === 'warn' ? [outcome.text] : [], granted }
 }
 
 /** Judges a call. @throws StorageError, or an error of an engine that rules use; the call must then not be sent */
@@ -93,7 +94,7 @@ export async function judgeCall(call: GatewayCall, passing: PassingCall): Promis
     place: placeOf(call),
     call: reported(call, passing),
   })
-  if (call.mode === 'shadow') return { kind: 'forward', notes: [] }
+  if (call.mode === 'shadow') return { kind: 'forward', notes: [], granted: false }
   return verdictOf(evaluation)
 }
 

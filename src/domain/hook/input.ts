@@ -195,8 +195,18 @@ function wellFormed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.toWellFormed(), wellFormed(one)]))
 }
 
+const isWellFormed = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.isWellFormed()
+    : value === null ||
+      typeof value !== 'object' ||
+      Object.entries(value).every(([key, one]) => key.isWellFormed() && isWellFormed(one))
+
 /** An input as rules see it: whole, or cut with a sentence for each part that is not shown. */
 export function shownInput(input: unknown): { input: unknown; not_shown: string[] } {
   const not_shown: string[] = []
-  return { input: wellFormed(fitted(input, maxInput, 'input', 0, not_shown)), not_shown }
+  const shown = fitted(input, maxInput, 'input', 0, not_shown)
+  if (isWellFormed(shown)) return { input: shown, not_shown }
+  // Other halves of characters would look the same.
+  return { input: wellFormed(shown), not_shown: [...not_shown, `input: ${hidden(JSON.stringify(shown)).slice(2)}`] }
 }

@@ -26,8 +26,8 @@ export interface Part {
 
 export interface Aggregate {
   transport: Transport
-  /** The server that has a tool, and the tool's own name there. Known after a list of tools. */
-  toolAt(shown: string): { server: string; tool: string } | null
+  /** The server that has a tool, the tool's own name there, and the name by which a call reaches it. Known after a list of tools. */
+  toolAt(shown: string): { server: string; tool: string; name: string } | null
   /** What a server called itself in its greeting. */
   identityOf(server: string): Fields
 }
@@ -44,6 +44,19 @@ type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 interface Owner {
   server: string
   own: string
+}
+
+/** Names of servers have no line break. */
+const splitName = (name: string): [server: string, tool: string] => {
+  const at = name.indexOf('\n')
+  return [name.slice(0, at), name.slice(at + 1)]
+}
+
+/** Most tasks, and most requests of servers without an answer, that are remembered: the oldest are forgotten. */
+const most = 1_000
+function remember<K, V>(known: Map<K, V>, key: K, value: V): void {
+  known.set(key, value)
+  if (known.size > most) known.delete(known.keys().next().value!)
 }
 
 /**
@@ -139,11 +152,13 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
       if (owners[kind].size === 0) await listAll(list, given._meta === undefined ? {} : { _meta: given._meta })
       return owners[kind].get(String(name)) ?? null
     }
-    if (method === 'tools/call' || method === 'prompts/get') {
-      const owner =
-        method === 'tools/call'
-          ? await find('tools', 'tools/list', given.name)
-          : await find('prompts', 'prompts/list', given.name)
+    // A call goes where it was judged, whatever is listed since.
+    if (method === 'tools/call') {
+      const [server, name] = splitName(String(given.name))
+      return wires.has(server) ? { server, params: { ...given, name } } : null
+    }
+    if (method === 'prompts/get') {
+      const owner = await find('prompts', 'prompts/list', given.name)
       return owner && { server: owner.server, params: { ...given, name: owner.own } }
     }
     if (method.startsWith('tasks/')) {
@@ -205,7 +220,7 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
     heard.add(server)
     if (isRequest(message)) {
       const id = `${server}-${next++}`
-      theirs.set(id, { server, id: message.id })
+      remember(theirs, id, { server, id: message.id })
       transport.onmessage?.({ ...message, id })
       return
     }
@@ -216,7 +231,7 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
     }
     if (asking.takes(message as Response)) return
     const task = 'result' in message ? taskIn(fieldsOf(message.result)) : undefined
-    if (task !== undefined && !tasks.has(task)) tasks.set(task, server)
+    if (task !== undefined && !tasks.has(task)) remember(tasks, task, server)
     transport.onmessage?.(message)
   }
 
@@ -263,7 +278,7 @@ export function openAggregate(parts: readonly Part[], secret: string, log: Log):
     transport,
     toolAt(shown) {
       const owner = owners.tools.get(shown)
-      return owner ? { server: owner.server, tool: owner.own } : null
+      return owner ? { server: owner.server, tool: owner.own, name: `${owner.server}\n${owner.own}` } : null
     },
     identityOf: (server) => fieldsOf(greetings.get(server)?.serverInfo),
   }

@@ -22,6 +22,7 @@ import {
   isModern,
   isNotification,
   isRequest,
+  judgedParams,
   lost,
   type Message,
   metaOf,
@@ -114,7 +115,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   const judged = async (call: ToolCall): Promise<Judged> => {
     const tool = await tools.find(call.tool, lastMeta)
     if (tool === undefined) return { kind: 'refuse', reason: await gate.withheld(call) }
-    return gate.judge({ ...call, annotations: tool.annotations ?? null })
+    call.annotations = tool.annotations ?? null
+    return gate.judge(call)
   }
 
   const handleCall = async (request: Request): Promise<void> => {
@@ -147,7 +149,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
         }
         passed = { call, ...verdict }
       }
-      if (passed.input !== undefined) params = { ...params, arguments: passed.input }
+      params = judgedParams(params, passed, before !== undefined)
     } catch (error) {
       log('error', 'the gateway could not judge a call', { server: name, ...describeError(error) })
       const why = error instanceof Error && error.name === 'CstpError' ? error.message : 'see the log of the service'

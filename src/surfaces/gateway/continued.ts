@@ -9,6 +9,10 @@ export interface Passed {
   call: ToolCall
   /** What is sent, if a rule changed it. */
   input?: unknown
+  /** Whether a person granted it. */
+  granted?: boolean
+  /** Name of the tool for the connection, if it is not the client's. */
+  name?: string
   /** For the model, beside the result. */
   notes: readonly string[]
 }
@@ -29,8 +33,8 @@ const keyOf = ({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, state: unknown
 export function openContinued(): Continued {
   const open = new Map<string, Passed>()
   return {
-    asked({ call, input, notes }, { requestState }) {
-      open.set(keyOf(call, requestState), { call, input, notes })
+    asked(passed, { requestState }) {
+      open.set(keyOf(passed.call, requestState), passed)
       if (open.size > most) open.delete(open.keys().next().value!)
     },
     take(call, { requestState, inputResponses }) {

@@ -25,8 +25,11 @@ export interface WaitingFor {
 }
 
 export type Judged =
-  /** Notes are for the model, beside the result. If a rule changed the call, `input` is what is sent. */
-  | { kind: 'forward'; input?: unknown; notes: string[] }
+  /**
+   * Notes are for the model, beside the result. If a rule changed the call, `input` is what is sent. `granted` if a person was asked. `name` is
+   * that of the tool for the connection, if it is not the client's.
+   */
+  | { kind: 'forward'; input?: unknown; notes: string[]; granted?: boolean; name?: string }
   | { kind: 'refuse'; reason: string }
   | { kind: 'ask'; reason: string; approval: WaitingFor }
 

@@ -14,6 +14,12 @@ const twin = (object: object, names: ReadonlySet<string>): string | undefined =>
 const members = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
 const parameters = new Set(['name', 'arguments'])
 
+/** Whether a value is sent as it was read: a number beyond all others would be sent as null. */
+const isExact = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).every(isExact)
+    : value !== Number(value) || Number.isFinite(value)
+
 /** Why a message is not passed on; null if it says the same to every server. */
 export function misread(message: Message): string | null {
   const twice = twin(message, members)
@@ -22,6 +28,7 @@ export function misread(message: Message): string | null {
     return message.method.startsWith('notifications/') ? null : 'A message without an id must be a notification'
   if (!isRequest(message)) return null
   if (message.method !== call) return folded(message.method) === call ? `The method is ${call}` : null
+  if (!isExact(message.params)) return `${call}: a number in it is none that JSON can carry`
   const other = twin(fieldsOf(message.params), parameters)
   return other === undefined ? null : `${call}: the parameter ${JSON.stringify(other)} is none of the protocol`
 }

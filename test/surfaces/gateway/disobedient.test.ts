@@ -1,5 +1,6 @@
 /** Clients that do what they should not: they lie about names, call twice, call without a list, forge headers and messages. */
 import { afterEach, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +8,12 @@ import { misread } from '../../../src/surfaces/gateway/misread.ts'
 import { type Behind, openBehind, textsOf } from './gateway.ts'
 
 let behind: Behind | null = null
+let folder: string | null = null
 afterEach(async () => {
   await behind?.close()
+  if (folder !== null) await rm(folder, { recursive: true, force: true })
   behind = null
+  folder = null
 })
 
 const open = async (options: Parameters<typeof openBehind>[0] = {}): Promise<Behind> => {
@@ -139,6 +143,8 @@ test('a call with a second spelling of a member is refused: a server may ignore 
   expect(one.calls()).toEqual([])
   const params = { name: 'echo', arguments: { Name: 'x' }, _meta: { Name: 'y' } }
   expect(misread({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })).toBeNull()
+  const endless = { name: 'echo', arguments: { text: [Number.POSITIVE_INFINITY] } }
+  expect(misread({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: endless })).toContain('a number')
   expect(misread({ jsonrpc: '2.0', id: 1, method: 'ping', Method: 'tools/call' } as never)).not.toBeNull()
 })
 
@@ -159,10 +165,10 @@ test('headers, answers and states that a client makes up change nothing', async 
   expect(one.calls()).toEqual([])
 })
 
-test('a call that is written as a notification, or in another case, does not reach a server that would make it', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'cstp-lenient-'))
-  const script = join(folder, 'server.mjs')
-  // Looks at the method alone, in any case.
+/** With a server that looks at the method alone, in any case. @param limits of its entry in the settings */
+async function openLenient(options: Parameters<typeof openBehind>[0] = {}, limits: object = {}) {
+  folder = await mkdtemp(join(tmpdir(), 'cstp-lenient-'))
+  const [script, calls] = [join(folder, 'server.mjs'), join(folder, 'made')]
   await writeFile(
     script,
     `import { createInterface } from 'node:readline'
@@ -174,25 +180,86 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     send({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'lenient', version: '1' } } })
   else if (method === 'tools/list') send({ id, result: { tools: [{ name: 'drop', inputSchema: { type: 'object' } }, { name: 'look', inputSchema: { type: 'object' } }] } })
   else if (method.trim().toLowerCase() === 'tools/call') {
-    appendFileSync(${JSON.stringify(join(folder, 'made'))}, params.name + '\\n')
+    appendFileSync(${JSON.stringify(calls)}, JSON.stringify(params) + '\\n')
     send({ id, result: { content: [] } })
   }
 })
 `,
   )
-  try {
-    const one = await open({ more: { lenient: { command: [process.execPath, script] } } })
-    const post = await rawSession(one, 'lenient')
-    const written = (method: string, id: object) =>
-      JSON.stringify({ jsonrpc: '2.0', ...id, method, params: { name: 'drop', arguments: {} } })
-    await post(written('tools/call', {}))
-    for (const [at, method] of ['Tools/Call', ' tools/call', 'tools/call '].entries()) {
-      expect(await post(written(method, { id: 10 + at }))).toContain('error')
-      await post(written(method, {}))
-    }
-    expect(await post(call(2, 'look', {}))).toContain('content')
-    expect(await readFile(join(folder, 'made'), 'utf8')).toBe('look\n')
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+  const one = await open({ ...options, more: { lenient: { command: [process.execPath, script], ...limits } } })
+  const made = async (): Promise<{ name: string; [member: string]: unknown }[]> =>
+    existsSync(calls)
+      ? (await readFile(calls, 'utf8'))
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line))
+      : []
+  return { ...one, post: await rawSession(one, 'lenient'), made }
+}
+
+test('a call that is written as a notification, or in another case, does not reach a server that would make it', async () => {
+  const { post, made } = await openLenient()
+  const written = (method: string, id: object) =>
+    JSON.stringify({ jsonrpc: '2.0', ...id, method, params: { name: 'drop', arguments: {} } })
+  await post(written('tools/call', {}))
+  for (const [at, method] of ['Tools/Call', ' tools/call', 'tools/call '].entries()) {
+    expect(await post(written(method, { id: 10 + at }))).toContain('error')
+    await post(written(method, {}))
+  }
+  expect(await post(call(2, 'look', {}))).toContain('content')
+  expect((await made()).map(({ name }) => name)).toEqual(['look'])
+})
+
+test('of a granted call nothing can be exchanged: another one is asked again, and what nobody was asked about is not sent', async () => {
+  const rules = '- { id: ask, action: step_up, message: A person decides, condition_context.mcp_server: lenient }'
+  const { post, made, serving } = await openLenient({ rules }, { approval_wait: 0 })
+  let id = 1
+  const calling = async (params: string) =>
+    post(`{"jsonrpc":"2.0","id":${id++},"method":"tools/call","params":${params}}`)
+  const approve = async () => {
+    const { approvals } = await serving.call('listApprovals', { state: 'pending' }, 'root')
+    for (const one of approvals as { id: string }[])
+      await serving.call('decideApproval', { id: one.id, decision: 'approve' }, 'root')
+    return (approvals as unknown[]).length
+  }
+  const drop = (input: string, more = '') => `{"name":"drop","arguments":${input}${more}}`
+  const wide = (last: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`k${at}`, at < 899 ? at : last])))
+  const long = (end: string) => JSON.stringify({ long: 'a'.repeat(30_000) + end })
+  for (const [granted, exchanged] of [
+    [drop('{"tool":1}'), '{"name":"look","arguments":{"tool":1}}'],
+    [drop('{"a":{"b":[1,{"c":1}]}}'), drop('{"a":{"b":[1,{"c":2}]}}')],
+    [drop('{"a":1}'), drop('{"a":1,"more":null}')],
+    [drop('{"a":2,"__proto__":{"b":1}}'), drop('{"a":2,"__proto__":{"b":2}}')],
+    [drop('{"a":3,"constructor":1}'), drop('{"a":3,"constructor":2}')],
+    [drop('{"tool_use_id":1,"session_id":1}'), drop('{"tool_use_id":1,"session_id":2}')],
+    [drop('{"a.b":1}'), drop('{"a":{"b":1}}')],
+    [drop('{"number":1}'), drop('{"number":"1"}')],
+    [drop('{"number":2}'), drop('{"number":2.0000000000000004}')],
+    [drop('{"number":null}'), drop('{"number":1e400}')],
+    [drop('{"text":"\\u00e9"}'), drop('{"text":"e\\u0301"}')],
+    [drop('{"text":"\\ufffd"}'), drop('{"text":"\\ud800"}')],
+    [drop('{"\\ufffd":1}'), drop('{"\\udc00":1}')],
+    [drop('{"К":1}'), drop('{"K":1}')],
+    [drop('[1,2]'), drop('[2,1]')],
+    [drop(wide(899)), drop(wide(0))],
+    [drop(long('a')), drop(long('b'))],
+  ] as const) {
+    await calling(granted)
+    expect([granted, await approve()]).toEqual([granted, 1])
+    await calling(exchanged)
+    expect([exchanged, await made()]).toEqual([exchanged, []])
+    await approve()
+  }
+  for (const more of [
+    ',"_meta":{"progressToken":1,"dry_run":false}',
+    ',"mode":"wet"',
+    ',"requestState":"of another call","inputResponses":{"sure":{"action":"accept"}}',
+  ]) {
+    await calling(drop(JSON.stringify({ more })))
+    await approve()
+    await calling(drop(JSON.stringify({ more }), more))
+    const carried = more.includes('progress') ? { _meta: { progressToken: 1 } } : {}
+    expect((await made()).at(-1)).toEqual({ name: 'drop', arguments: { more }, ...carried })
   }
 })

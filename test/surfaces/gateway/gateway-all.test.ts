@@ -3,6 +3,8 @@ import { afterEach, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Transport } from '@modelcontextprotocol/server'
+import { openAggregate } from '../../../src/surfaces/gateway/aggregate.ts'
 import { startFeatureServer } from '../../support/feature-server.ts'
 import { type Behind, openBehind, textsOf, toolServer } from './gateway.ts'
 
@@ -113,4 +115,44 @@ test('a question of a server reaches the client, and the answer that server', as
     content: { type: 'text' as const, text: 'sampled' },
   }))
   expect(textsOf(await client.callTool({ name: 'test_sampling', arguments: { prompt: 'x' } }))).toContain('sampled')
+})
+
+test('a call goes to the server for which it was judged, whatever servers list since; of many tasks the oldest are forgotten', async () => {
+  const lists = { one: ['deploy'], two: ['read'] }
+  const got: string[] = []
+  const wires = Object.keys(lists).map((name) => {
+    const wire: Transport = {
+      start: async () => {},
+      close: async () => {},
+      async send(message) {
+        const { id, method, params } = message as unknown as { id: number; method: string; params: { name: string } }
+        const tools = lists[name as keyof typeof lists].map((tool) => ({ name: tool }))
+        if (method === 'tools/call') got.push(`${name} ${params.name}`)
+        wire.onmessage?.({ jsonrpc: '2.0', id, result: method === 'tools/list' ? { tools } : { task: { taskId: id } } })
+      },
+    }
+    return { name, wire }
+  })
+  const parts = wires.map(({ name, wire }) => ({ name, connect: async () => wire }))
+  const { transport, toolAt } = openAggregate(
+    parts,
+    's',
+    Object.assign(() => {}, { flush: () => {} }),
+  )
+  const answers: unknown[] = []
+  transport.onmessage = (message) => void answers.push(message)
+  await transport.start()
+  const send = (id: number, method: string, params = {}) => transport.send({ jsonrpc: '2.0', id, method, params })
+  await send(1, 'tools/list')
+  const { name } = toolAt('deploy')!
+  Object.assign(lists, { one: [], two: ['deploy'] })
+  wires[1]!.wire.onmessage?.({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
+  for (let id = 2; id < 1_003; id++) await send(id, 'tools/call', { name })
+  expect(new Set(got)).toEqual(new Set(['one deploy']))
+  await send(2_001, 'tasks/get', { taskId: 2 })
+  expect(answers.at(-1)).toMatchObject({ id: 2_001, error: {} })
+  await send(2_002, 'tasks/get', { taskId: 3 })
+  expect(answers.at(-1)).toMatchObject({ id: 2_002, result: {} })
+  await send(2_003, 'tools/list')
+  expect(toolAt('deploy')).toMatchObject({ server: 'two', tool: 'deploy' })
 })

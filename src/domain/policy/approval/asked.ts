@@ -49,8 +49,7 @@ function problemOf({ judged, changes }: Asked): string | null {
   if (Array.isArray(not_shown) && not_shown.length > 0)
     return `a person would see only a part of it (${not_shown.slice(0, 3).join('; ')})`
   const text = canonical([judged, changes])
-  if (Buffer.byteLength(text) > largestAction)
-    return `it is too large to ask for one: at most ${largestAction} bytes that JSON can carry`
+  if (Buffer.byteLength(text) > largestAction) return `it is too large to ask for one: at most ${largestAction} bytes`
   const asked = JSON.stringify([judged, changes].map(visibleCopy))
   const unseen = asked === JSON.stringify([judged, changes]) ? null : /⟨U\+[0-9A-F]+⟩/.exec(asked)
   return unseen === null ? null : `it contains characters that a reader can't see, such as ${unseen[0]}: leave them out`
@@ -63,7 +62,7 @@ export function askedOf(action: Action, changes: readonly Change[]): Asked | str
     return problemOf(asked) ?? asked
   } catch (error) {
     if (!(error instanceof NotInteroperable)) throw error
-    return `it is too large to ask for one: at most ${largestAction} bytes that JSON can carry`
+    return `it can't be shown as it is: ${error.path.slice(1).join('.').slice(0, 100)} must be ${error.expected}`
   }
 }
 

@@ -66,7 +66,7 @@ export interface Settled {
 }
 
 /** Rules with the same approvers share one approval: each person is asked once. */
-function groupsOf(asking: Asking, asked: Asked): { key: string; rules: AskingRule[] }[] {
+function groupsOf({ agent, on_behalf_of, ...asking }: Asking, asked: Asked): { key: string; rules: AskingRule[] }[] {
   const groups = new Map<string, AskingRule[]>()
   for (const rule of asking.rules) {
     const name = JSON.stringify([[...rule.approvers].sort(), rule.separation, rule.authentication ?? null])
@@ -74,7 +74,7 @@ function groupsOf(asking: Asking, asked: Asked): { key: string; rules: AskingRul
   }
   return [...groups.values()].map((rules) => ({
     rules,
-    key: sha256({ agent: asking.agent, ...asked, rules: rules.map(({ text }) => text).sort() }),
+    key: sha256({ agent, on_behalf_of, ...asked, rules: rules.map(({ text }) => text).sort() }),
   }))
 }
 

@@ -63,6 +63,14 @@ test('a grant covers every field of the action that is judged, and fields that a
   expect(await look({})).toBe(true)
 })
 
+test('a grant is for acting for the same one: not for its approver, nor for somebody else', async () => {
+  const program = await memoryProgram()
+  const looks = async (on_behalf_of: string | null) =>
+    (await ask(program, asking(program, undefined, { on_behalf_of }), 'look')).granted
+  await approve(program, (await ask(program, asking(program, undefined, { on_behalf_of: 'dora' }))).approval!.id)
+  expect([await looks('dora'), await looks('carol'), await looks(null)]).toEqual([true, false, false])
+})
+
 test('a grant for pull request 12 does not release 13, and its approver reads the number', async () => {
   const program = await memoryProgram()
   await program.rules('- { id: merge, action: step_up, message: Ask, condition_category: merge }')
