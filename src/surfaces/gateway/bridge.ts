@@ -9,7 +9,7 @@ import { openAnswers, type SentCall, taskMethods } from './answers.ts'
 import { openWaiting } from './approval-wait.ts'
 import { openCalls } from './calls.ts'
 import { openConnection } from './connection.ts'
-import { openContinued, type Passed } from './continued.ts'
+import { judgedParams, openContinued, type Passed } from './continued.ts'
 import type { Gate, Judged, ToolCall } from './gate.ts'
 import {
   capabilitiesIn,
@@ -22,7 +22,6 @@ import {
   isModern,
   isNotification,
   isRequest,
-  judgedParams,
   lost,
   type Message,
   metaOf,

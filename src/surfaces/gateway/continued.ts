@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { stableJson } from '../../core/canonical.ts'
 import type { ToolCall } from './gate.ts'
-import type { Fields } from './messages.ts'
+import { type Fields, fieldsOf } from './messages.ts'
 
 /** A call that may be sent. */
 export interface Passed {
@@ -15,6 +15,26 @@ export interface Passed {
   name?: string
   /** For the model, beside the result. */
   notes: readonly string[]
+}
+
+/** Members of `_meta` that say how a message is carried. */
+const ofCarriage = /^(?:progressToken|traceparent|tracestate|baggage|io\.modelcontextprotocol\/.*)$/
+
+/**
+ * The parameters of a call as it was judged. What else the client says of a call that a person granted is not sent, since nobody was asked
+ * about it: the call could be another one with it.
+ * @param isAnswer whether it answers its server's question
+ */
+export function judgedParams(
+  { name, arguments: _, ...said }: Fields,
+  { call, input = call.input, granted = false, name: own = call.tool }: Passed,
+  isAnswer: boolean,
+): Fields {
+  const kept = new Set(['task', ...(isAnswer ? ['requestState', 'inputResponses'] : [])])
+  const meta = Object.entries(fieldsOf(said._meta)).filter(([key]) => ofCarriage.test(key))
+  const rest = Object.fromEntries(Object.entries(said).filter(([key]) => kept.has(key)))
+  const more = granted ? { ...rest, ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) } : said
+  return { ...more, name: own, arguments: input }
 }
 
 export interface Continued {

@@ -10,7 +10,6 @@ import {
   PROTOCOL_VERSION_META_KEY,
   SUBSCRIPTION_ID_META_KEY,
 } from '@modelcontextprotocol/server'
-import type { Passed } from './continued.ts'
 import type { WaitingFor } from './gate.ts'
 
 export type Message = JSONRPCMessage
@@ -63,26 +62,6 @@ export function refusedWith(error: unknown, id: Id, name: string): Message {
     ? `asks for a login (HTTP ${status}): put its credentials into headers of its entry in the settings`
     : "can't be reached"
   return failure(id, -32_000, `The server ${name} ${why}`)
-}
-
-/** Members of `_meta` that say how a message is carried. */
-const ofCarriage = /^(?:progressToken|traceparent|tracestate|baggage|io\.modelcontextprotocol\/.*)$/
-
-/**
- * The parameters of a call as it was judged. What else the client says of a call that a person granted is not sent, since nobody was asked
- * about it: the call could be another one with it.
- * @param isAnswer whether it answers its server's question
- */
-export function judgedParams(
-  { name, arguments: _, ...said }: Fields,
-  { call, input = call.input, granted = false, name: own = call.tool }: Passed,
-  isAnswer: boolean,
-): Fields {
-  const kept = new Set(['task', ...(isAnswer ? ['requestState', 'inputResponses'] : [])])
-  const meta = Object.entries(fieldsOf(said._meta)).filter(([key]) => ofCarriage.test(key))
-  const rest = Object.fromEntries(Object.entries(said).filter(([key]) => kept.has(key)))
-  const more = granted ? { ...rest, ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) } : said
-  return { ...more, name: own, arguments: input }
 }
 
 /** The result of a call that the gateway did not send: an error that the model reads. */
