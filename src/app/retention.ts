@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Store } from '../../sdk/storage/store.ts'
 import { causeOf } from '../core/log.ts'
 import { type PeriodicJob, startPeriodicJob } from '../core/periodic-job.ts'
-import { auditRule, contradictions, parseRetention, type RetentionRule } from '../domain/erasure/retention-rules.ts'
+import { parseRetention, type RetentionRule } from '../domain/erasure/retention-rules.ts'
 import { dueDecisions, type SweepCall, sweep } from '../domain/erasure/sweep.ts'
 import { analyse } from '../domain/search/terms.ts'
 import type { Settings } from './config/config.ts'
@@ -11,21 +11,15 @@ import { openStore } from './drivers.ts'
 
 const every_ms = 3_600_000
 
-type Retained = Pick<Settings, 'retention' | 'audit_retention_days'>
-
 /** @throws Error that names the file and each rule that is invalid or contradicts another */
-export async function loadRetention({ retention, audit_retention_days: days }: Retained): Promise<RetentionRule[]> {
-  const own = days === null ? [] : [auditRule(days)]
-  if (retention === null) return own
+export async function loadRetention({ retention }: Pick<Settings, 'retention'>): Promise<RetentionRule[]> {
+  if (retention === null) return []
   const text = await readFile(retention, 'utf8').catch((error: unknown) => {
     throw new Error(`CSTP_RETENTION: ${retention} can't be read: ${causeOf(error)}`)
   })
   const parsed = parseRetention(text, retention)
-  const rules = 'rules' in parsed ? [...parsed.rules, ...own] : own
-  const problems = 'problems' in parsed ? parsed.problems : contradictions(rules)
-  if (problems.length > 0)
-    throw new Error(`The retention rules are invalid:\n${problems.map((one) => `  ${one}`).join('\n')}`)
-  return rules
+  if ('rules' in parsed) return parsed.rules
+  throw new Error(`The retention rules are invalid:\n${parsed.problems.map((one) => `  ${one}`).join('\n')}`)
 }
 
 /** Sweeps at startup and every hour. */

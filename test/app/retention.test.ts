@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { readDecisions } from '../../sdk/storage/decisions.ts'
 import { startRetention } from '../../src/app/retention.ts'
-import { auditRule, parseRetention, type RetentionRule } from '../../src/domain/erasure/retention-rules.ts'
+import { parseRetention, type RetentionRule } from '../../src/domain/erasure/retention-rules.ts'
 import { linkMethod } from '../../src/domain/ledger/evidence/content.ts'
 import { hookCollections } from '../../src/domain/record/hook-records.ts'
 import { openHooks } from '../support/hooks.ts'
@@ -42,7 +42,10 @@ forEachBackend((open) => {
     await check()
     const link = { agent: 'root', method: linkMethod, request_id: 'l', ids: [], allowed: null, rules: [], detail: null }
     await store.transaction((tx) => tx.append({ audit: [{ ...link, at: new Date(clock.now).toISOString() }] }))
-    const { rounds, timers, failures } = started(program, [auditRule(30)])
+    const { rounds, timers, failures } = started(
+      program,
+      rulesOf('retention: [{ kind: audit, at_most: 30d, basis: House rule }]'),
+    )
     const methods = async () => (await store.audit.list({ limit: 9 })).map(({ method }) => method)
     clock.now += 30 * dayMs
     await check()
@@ -150,7 +153,7 @@ test('a decision that cannot be erased keeps nothing else: the others and old li
   const decisions = { ...store.decisions, get }
   const { rounds, timers, failures } = started(
     { ...program, services: { ...services, store: { ...services.store, decisions } } },
-    [...rulesOf('retention: [{ kind: decision, at_most: 30d, basis: House rule }]'), auditRule(30)],
+    rulesOf('retention: [{ kind: decision, at_most: 30d, basis: b }, { kind: audit, at_most: 30d, basis: b }]'),
   )
   await program.call('checkGuardrails', { action: { description: 'Do it' } })
   clock.now += 31 * dayMs

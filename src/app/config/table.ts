@@ -163,12 +163,6 @@ export const settings = named({
     optional(path),
     'File of rules for the minimum and maximum retention of decisions, audit entries, tool calls and sessions. By default they are kept forever.',
   ),
-  audit_retention_days: setting(
-    'store.audit_retention_days',
-    null,
-    optional(whole(1, 36_500)),
-    'Days after which audit entries are removed; each removal adds an entry with their number and the time up to which they were removed. By default they are kept forever.',
-  ),
   publish_categories: setting(
     'publish.categories',
     [],

@@ -46,7 +46,6 @@ const own: readonly SettingName[] = [
   'agent_bytes_per_day',
   'approver_roles',
   'attribute_by_age',
-  'audit_retention_days',
   'categories',
   'control_packs',
   'environments',

@@ -111,18 +111,6 @@ export function parseRetention(text: string, name: string): { rules: RetentionRu
   return problems.length > 0 ? { problems } : { rules }
 }
 
-/** The rule of `CSTP_AUDIT_RETENTION_DAYS`. */
-export const auditRule = (days: number): RetentionRule => ({
-  kind: 'audit',
-  category: null,
-  stakes: null,
-  at_least_ms: null,
-  at_most_ms: days * dayMs,
-  basis: 'CSTP_AUDIT_RETENTION_DAYS',
-  unless: [],
-  name: 'CSTP_AUDIT_RETENTION_DAYS',
-})
-
 const longest = (a: RetentionRule, b: RetentionRule) => b.at_least_ms! - a.at_least_ms!
 const shortest = (a: RetentionRule, b: RetentionRule) => a.at_most_ms! - b.at_most_ms!
 
