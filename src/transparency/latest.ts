@@ -1,6 +1,7 @@
 /**
- * The latest cosigned checkpoint of each log that a witness serves, in one SQLite file. A step is one transaction, which is on disk before
- * it is acknowledged. Of two requests, in one process or several, the second one sees the first one's result.
+ * What a witness knows: the latest checkpoint that it cosigned of each log, and the pinned key of each address that it looks at, in one SQLite
+ * file. A step is one transaction, which is on disk before it is acknowledged. Of two steps, in one process or several, the second one sees
+ * the first one's result, so a witness never cosigns two histories of one log, whichever way it gets their checkpoints.
  */
 import { Database } from 'bun:sqlite'
 import { mkdir } from 'node:fs/promises'
@@ -21,6 +22,10 @@ export interface LatestCheckpoints {
   step(origin: string, from: LatestCheckpoint | null, to: LatestCheckpoint): boolean
   /** All origins with a checkpoint. */
   origins(): string[]
+  /** The verifier key of the log at an address; null if it was never looked at. */
+  pinned(url: string): string | null
+  /** Pins a key, in place of another if `from` is that one. False if another process was faster. */
+  pin(url: string, from: string | null, verifier_key: string): boolean
   close(): void
 }
 
@@ -36,6 +41,7 @@ export async function openLatest(state_dir: string): Promise<LatestCheckpoints> 
   db.run(
     'create table if not exists latest (origin text primary key, size integer not null, root_hash text not null, note text not null) strict',
   )
+  db.run('create table if not exists pins (url text primary key, verifier_key text not null) strict')
   const find = db.prepare<LatestCheckpoint, [string]>('select size, root_hash, note from latest where origin = ?')
   const first = db.prepare(
     'insert into latest (origin, size, root_hash, note) values (?, ?, ?, ?) on conflict do nothing',
@@ -43,6 +49,9 @@ export async function openLatest(state_dir: string): Promise<LatestCheckpoints> 
   const next = db.prepare(
     'update latest set size = ?, root_hash = ?, note = ? where origin = ? and size = ? and root_hash = ? and size <= ?',
   )
+  const pinned = db.prepare<{ verifier_key: string }, [string]>('select verifier_key from pins where url = ?')
+  const firstPin = db.prepare('insert into pins (url, verifier_key) values (?, ?) on conflict do nothing')
+  const nextPin = db.prepare('update pins set verifier_key = ? where url = ? and verifier_key = ?')
   const all = db.prepare<{ origin: string }, []>('select origin from latest order by origin')
   return {
     get: (origin) => find.get(origin),
@@ -54,6 +63,11 @@ export async function openLatest(state_dir: string): Promise<LatestCheckpoints> 
       return changes === 1
     },
     origins: () => all.all().map(({ origin }) => origin),
+    pinned: (url) => pinned.get(url)?.verifier_key ?? null,
+    pin(url, from, key) {
+      const { changes } = from === null ? firstPin.run(url, key) : nextPin.run(key, url, from)
+      return changes === 1
+    },
     close: () => db.close(),
   }
 }

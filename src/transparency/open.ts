@@ -39,7 +39,7 @@ export async function openWitness(input: {
   const key = await ownKey(key_path ?? join(state_dir, 'witness.pem'), '--witness-key')
   const verifier = verifierOf(name ?? `cstp-witness/${fingerprint(key)}`, 'cosignature', key)
   await replaceFile(join(state_dir, 'witness.pub'), `${verifier.text}\n`)
-  return { verifier, key, state_dir, now: Date.now }
+  return { verifier, key, state_dir, latest: await openLatest(state_dir), now: Date.now }
 }
 
 /** Checks the log of a server once. @throws as `look` of `witness.ts` */
@@ -63,8 +63,7 @@ export async function serveWitness(input: {
   handled(what: Handled): void
 }): Promise<ServingWitness> {
   const { host, port, logs, handled, ...own } = input
-  const { verifier, key, now } = await openWitness(own)
-  const latest = await openLatest(own.state_dir)
+  const { verifier, key, latest, now } = await openWitness(own)
   const handle = createWitnessHandler({ verifier, key, logs: logs.map(parseVerifier), latest, now, handled })
   const server = Bun.serve({
     hostname: host,

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { parseCheckpoint } from '../../src/domain/ledger/engine/checkpoints.ts'
 import { openNote, parseNote, parseVerifier, type Verifier } from '../../src/domain/ledger/engine/note.ts'
 import { leafHash } from '../../src/domain/ledger/engine/tree.ts'
-import { Alarm, type AlarmKind } from '../../src/transparency/check.ts'
+import { Alarm, type AlarmKind, checkGrowth } from '../../src/transparency/check.ts'
 import { lookAt, openWitness, readVerifier } from '../../src/transparency/open.ts'
 import { logReader, Unreachable } from '../../src/transparency/reader.ts'
+import { createWitnessHandler } from '../../src/transparency/serve.ts'
 import { folderOf, look as lookOnce, type Witness } from '../../src/transparency/witness.ts'
 import { append } from '../support/evidence/log.ts'
 import { history, type LogServer, newSigner, serveLog } from '../support/evidence/log-server.ts'
@@ -52,7 +53,7 @@ test('cosigns the checkpoint: the note verifies with the key of the log and that
   expect(parseCheckpoint(text)).toMatchObject({ size: 20, root_hash: seen.root_hash })
   expect(verified.map(({ verifier }) => verifier.type)).toEqual(['note', 'cosignature'])
   expect(Math.abs(verified[1]!.timestamp! - Date.now() / 1_000)).toBeLessThan(600)
-  for (const file of ['state.json', 'latest.note', 'checkpoints/00000001.note'])
+  for (const file of ['latest.note', 'checkpoints/0000000020.note'])
     expect((await stat(join(folder(), file))).mode & 0o777).toBe(0o600)
   expect((await stat(join(dir, 'witness.pem'))).mode & 0o777).toBe(0o600)
 })
@@ -69,7 +70,7 @@ test('follows a log that grows, and keeps each size once', async () => {
   }
   expect((await look()).status).toBe('same')
   const kept = await readdir(join(folder(), 'checkpoints'))
-  expect(kept.sort()).toEqual(['00000001.note', '00000002.note', '00000003.note', '00000004.note'])
+  expect(kept.sort()).toEqual([20, 21, 65, 165].map((size) => `${String(size).padStart(10, '0')}.note`))
   const sizes = await Promise.all(kept.map((name) => readFile(join(folder(), 'checkpoints', name), 'utf8')))
   expect(sizes.map((note) => parseCheckpoint(parseNote(note).text).size)).toEqual([20, 21, 65, 165])
 })
@@ -238,24 +239,45 @@ describe('does not shout', () => {
 describe('what it remembers', () => {
   test('is not forgotten silently', async () => {
     await look()
-    for (const text of ['', '{}', 'no json', '{"version":2}']) {
-      await writeFile(join(folder(), 'state.json'), text)
-      await expect(look()).rejects.toThrow('the state of the witness is damaged')
-    }
+    witness.latest.close()
+    const open = () => openWitness({ state_dir: dir, key_path: undefined, name: undefined })
+    await writeFile(join(dir, 'logs.db'), 'no database')
+    await expect(open()).rejects.toThrow('not a database')
+    await writeFile(join(dir, 'logs.db'), '')
+    witness = await open()
+    await expect(look()).rejects.toThrow('the state of the witness is damaged')
   })
 
-  test('is whole after an end between its two files', async () => {
+  test('survives an end before its notes are written', async () => {
     await look()
-    const behind = await readFile(join(folder(), 'state.json'), 'utf8')
-    for (const size of [21, 22]) {
-      log.show(await history(size))
-      await look()
-    }
-    await writeFile(join(folder(), 'state.json'), behind)
-    expect((await look()).status).toBe('same')
-    await writeFile(join(folder(), 'state.json'), behind)
+    log.show(await history(21))
+    const { note } = await checkGrowth(logReader(log.url, signal), parseVerifier(signer.verifier_key), {
+      origin: 'log.test/a',
+      ...witness.latest.get('log.test/a')!,
+    })
+    const seen = parseCheckpoint(parseNote(note).text)
+    expect(witness.latest.step('log.test/a', witness.latest.get('log.test/a'), { ...seen, note })).toBe(true)
     log.show(await history(20))
     await alarm('rollback')
+    log.show(await history(21))
+    expect((await look()).status).toBe('same')
+    expect(parseCheckpoint(parseNote(await latest()).text).size).toBe(21)
+  })
+
+  test('is one history, whether it looks at the log or the log sends its checkpoints', async () => {
+    await look()
+    const logs = [parseVerifier(signer.verifier_key)]
+    const handle = createWitnessHandler({ ...witness, logs, handled: () => {} })
+    log.show(await history(20, 10))
+    const forged = await (await fetch(`${log.url}/evidence/checkpoint`)).text()
+    for (const [old, answer] of [
+      [0, '20\n'],
+      [20, 'the log has another root at the size that was cosigned before\n'],
+    ] as const) {
+      const body = `old ${old}\n\n${forged}`
+      const response = await handle(new Request('http://witness/add-checkpoint', { method: 'POST', body }))
+      expect([response.status, await response.text()]).toEqual([409, answer])
+    }
   })
 
   test('is one history, whatever several witnesses on one folder are shown at once', async () => {
