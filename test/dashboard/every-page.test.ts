@@ -7,7 +7,7 @@ import { colours, executable, launch, logIn, open, settled, spill, violations, v
 setDefaultTimeout(120_000)
 
 /** On each side of the widths at which the layout changes. */
-const widths = [320, 390, 1_024, 1_440] as const
+const widths = [320, 390, 760, 1_024, 1_200, 1_440, 3_840] as const
 const source = await Bun.file(new URL('../../src/dashboard/pages/registry.ts', import.meta.url)).text()
 /** The paths of the registry; one that ends with `/` is followed by the name of an item. */
 const routes = [...source.matchAll(/\bpath: '([^']+)'/g)].map(([, path]) => path!)
@@ -111,6 +111,8 @@ describe.skipIf(!executable)('every page of the dashboard', () => {
     ],
     ['what a term means', '/calibration', (page) => page.getByRole('button', { name: 'Brier score' }).first().hover()],
     ['an address without a page', '/nowhere', async () => {}],
+    ['the form of a link', '/decisions/:id?do=link', async () => {}],
+    ['the form of a successor', '/record?supersedes=:id', async () => {}],
   ]
 
   for (const route of routes)
@@ -124,6 +126,10 @@ describe.skipIf(!executable)('every page of the dashboard', () => {
         expect([width, await spill(page)]).toEqual([width, 0])
         // The layout changes between them.
         if (width === 390 || width === 1_024) expect([width, ...(await found(page))]).toEqual([width])
+        if (route === '/decisions') {
+          const title = await page.locator('tbody td').first().boundingBox()
+          expect([width, title!.width >= 240]).toEqual([width, true])
+        }
       }
       await page.setViewportSize({ width: widths[0], height: 900 })
       await unfold(page)
@@ -139,7 +145,7 @@ describe.skipIf(!executable)('every page of the dashboard', () => {
     test(`${name} passes axe`, async () => {
       const { page } = watched
       await page.setViewportSize({ width: 390, height: 800 })
-      await visit(page, server.url, path)
+      await visit(page, server.url, path.replace(':id', items['/decisions/']!))
       await show(page)
       await settled(page)
       expect([await spill(page), ...(await found(page))]).toEqual([0])

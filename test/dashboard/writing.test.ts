@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { rm } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { type RunningServer, temporaryDir } from '../support/process.ts'
-import { colours, executable, launch, logIn, open, settled, spill, violations, visit, type Watched } from './browser.ts'
+import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 import { people, startWithReader } from './place.ts'
 
 setDefaultTimeout(120_000)
@@ -289,27 +289,6 @@ describe.skipIf(!executable)('writing from the dashboard', () => {
     await other.page.keyboard.press('Control+k')
     await other.page.keyboard.type('decision')
     expect(await other.page.locator('dialog').innerText()).not.toContain('Record a decision')
-    await other.context.close()
-  })
-
-  test('the forms are accessible in both themes and fit a phone', async () => {
-    const id = await record({ decision: 'Look at the forms', reasons: [{ type: 'risk', text: 'small' }] })
-    const other = await open(browser, { width: 360, height: 740 })
-    await logIn(other.page, server.url, 'root', people.root)
-    for (const path of [`/record?supersedes=${id}`, `/edit/${id}`, `/decisions/${id}?do=link`]) {
-      await visit(other.page, server.url, path)
-      // The two looks differ in nothing but their colours.
-      for (const [colorScheme, runOnly] of [
-        ['light', undefined],
-        ['dark', colours],
-      ] as const) {
-        await other.page.emulateMedia({ colorScheme })
-        const found = await violations(other.page, runOnly && { runOnly })
-        expect([path, colorScheme, found.map(({ id, nodes }) => [id, nodes[0]!.html])]).toEqual([path, colorScheme, []])
-      }
-      await other.page.emulateMedia({ colorScheme: 'light' })
-      expect([path, await spill(other.page)]).toEqual([path, 0])
-    }
     await other.context.close()
   })
 })

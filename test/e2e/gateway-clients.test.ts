@@ -303,7 +303,7 @@ describeClients(['codex', 'gemini', 'claude-code'], whyNotHere, (client) => {
 })
 
 /** What the inspector calls where `bun run soak` does not call all: it is started again for each. */
-const few = ['write_file', 'read_text_file', 'create_entities', 'read_graph']
+const few = ['write_file', 'create_entities']
 const ofMemory = /_(?:entities|observations|relations|graph|nodes)$/
 const missing = !inspector ? 'CSTP_INSPECTOR is not set' : !servers ? 'CSTP_MCP_SERVERS is not set' : ''
 

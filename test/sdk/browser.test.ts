@@ -1,12 +1,10 @@
 /** The client in a real browser, on a page of another origin than the service. */
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { inTemporaryDir, root } from '../support/process.ts'
-import { openMemoryProgram } from '../support/program.ts'
+import { executable, launch } from '../dashboard/browser.ts'
+import { atEnd, root } from '../support/process.ts'
+import { memoryProgram } from '../support/program.ts'
 import { serveProgram } from '../wire/server.ts'
-
-const chromium = Bun.which('chromium') ?? Bun.which('google-chrome')
-if (!chromium) console.warn('no chromium found: the client is not tried in a browser')
 
 const page = (url: string, token: string): string => `<!doctype html><title>client</title><pre id="out">nothing</pre>
 <script type="module">
@@ -30,47 +28,16 @@ try {
 }
 </script>`
 
-test.skipIf(!chromium)(
-  'records, reads, batches and tells errors apart',
-  async () => {
-    const program = await openMemoryProgram()
-    const service = serveProgram(program)
-    const { outputs } = await Bun.build({ entrypoints: [join(root, 'sdk/client.ts')], target: 'browser', minify: true })
-    const site = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      routes: {
-        '/': () =>
-          new Response(page(service.url, service.token('alice')), { headers: { 'content-type': 'text/html' } }),
-        '/client.js': async () =>
-          new Response(await outputs[0]!.text(), { headers: { 'content-type': 'text/javascript' } }),
-      },
-    })
-    try {
-      const shown = await inTemporaryDir(async (dir) => {
-        const flags = [
-          '--headless=new',
-          '--no-sandbox',
-          '--disable-gpu',
-          '--disable-dev-shm-usage',
-          `--user-data-dir=${dir}`,
-        ]
-        const child = Bun.spawn(
-          [chromium!, ...flags, '--timeout=20000', '--virtual-time-budget=20000', '--dump-dom', `${site.url}`],
-          {
-            stdin: 'ignore',
-            stdout: 'pipe',
-            stderr: 'ignore',
-          },
-        )
-        return new Response(child.stdout).text()
-      })
-      expect(/<pre id="out">([^<]*)/.exec(shown)?.[1]).toBe('checks [true,true,true,true,true]')
-    } finally {
-      await site.stop(true)
-      await service.stop()
-      await program.close()
-    }
-  },
-  120_000,
-)
+test.skipIf(!executable)('records, reads, batches and tells errors apart', async () => {
+  const program = await memoryProgram()
+  const service = atEnd(serveProgram(program), (served) => served.stop())
+  const { outputs } = await Bun.build({ entrypoints: [join(root, 'sdk/client.ts')], target: 'browser', minify: true })
+  const html = new Response(page(service.url, service.token('alice')), { headers: { 'content-type': 'text/html' } })
+  const client = new Response(await outputs[0]!.text(), { headers: { 'content-type': 'text/javascript' } })
+  const routes = { '/': html, '/client.js': client }
+  const site = atEnd(Bun.serve({ hostname: '127.0.0.1', port: 0, routes }), (served) => served.stop(true))
+  const browser = atEnd(await launch(), (launched) => launched.close())
+  const shown = await browser.newPage()
+  await shown.goto(site.url.href)
+  expect(await shown.locator('#out', { hasNotText: 'nothing' }).textContent()).toBe('checks [true,true,true,true,true]')
+})

@@ -81,7 +81,13 @@ requires_openai_auth = false
       '-o',
       'json',
     ],
-    env: (url) => ({ GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_TRUST_WORKSPACE: 'true' }),
+    env: (url) => ({
+      GEMINI_API_KEY: 'x',
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_CLI_TRUST_WORKSPACE: 'true',
+      // It starts itself a second time, for more memory.
+      GEMINI_CLI_NO_RELAUNCH: 'true',
+    }),
   },
   'claude-code': {
     paths: ['@anthropic-ai/claude-code-linux-x64/claude', '.bin/claude'],

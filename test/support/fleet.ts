@@ -1,5 +1,5 @@
 /** A data directory with 2 500 decisions of nine agents, filled by the service's own methods under a clock that moves; with rules, blocks, breakers, approvals, drift and evidence. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { $ } from 'bun'
@@ -9,7 +9,7 @@ import { type Scope, scopes } from '../../src/core/caller.ts'
 import { createLog } from '../../src/core/log.ts'
 import { type At, blocks, type CallAs, deliberations, evidence, failures, reasonsOf, resultOf } from './fleet-events.ts'
 import { fleet, historyDays, plan, seeded } from './fleet-plan.ts'
-import { everyScope, type RunningServer, startServer } from './process.ts'
+import { everyScope, type RunningServer, startServer, until } from './process.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -92,6 +92,11 @@ async function fillFleet(dir: string): Promise<number> {
         .padStart(2, '0'),
     ).join('')
   const { services, dispatch, close } = await openProgram(settings, log, { now: () => clock.now, randomHex })
+  // Files of rules change when this says so: the clock jumps so far at each step that they would be read and compiled again.
+  const { policy } = services
+  const read = policy.current
+  let inForce = await read()
+  policy.current = async () => inForce
   const { signal } = new AbortController()
   let requests = 0
   const call: CallAs = async (agent, method, params) => {
@@ -106,7 +111,8 @@ async function fillFleet(dir: string): Promise<number> {
   for (const { days_ago, text } of fleetPolicies.slice(1))
     at(ago(days_ago), async () => {
       await useRules(text)
-      await services.policy.reload()
+      await policy.reload()
+      inForce = await read()
     })
   for (const [number, { agent, days_ago, text, category, stakes, confidence, review }] of plan().entries()) {
     let id = ''
@@ -152,22 +158,44 @@ async function fillFleet(dir: string): Promise<number> {
 }
 
 interface Filled {
-  archive: Buffer<ArrayBuffer>
+  archive: Buffer
   end_ms: number
 }
 /** Filled once in a process, whichever test file asks first, and kept as an archive in memory: no folder is left when the process ends. */
 const shared = globalThis as { cstpFleet?: Promise<Filled> }
 function filled(): Promise<Filled> {
-  shared.cstpFleet ??= (async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'cstp-fleet-'))
-    try {
-      const end_ms = await fillFleet(dir)
-      return { archive: Buffer.from(await $`tar -c -C ${dir} .`.arrayBuffer()), end_ms }
-    } finally {
-      await rm(dir, { recursive: true, force: true })
-    }
-  })()
+  const run = process.env.CSTP_TEST_RUN
+  shared.cstpFleet ??= run === undefined ? fill() : filledFor(run)
   return shared.cstpFleet
+}
+
+async function fill(): Promise<Filled> {
+  const dir = await mkdtemp(join(tmpdir(), 'cstp-fleet-'))
+  try {
+    const end_ms = await fillFleet(dir)
+    return { archive: Buffer.from(await $`tar -c -C ${dir} .`.arrayBuffer()), end_ms }
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** One worker of a run fills it for all; the others wait for the archive in the folder of the run. */
+async function filledFor(run: string): Promise<Filled> {
+  const [archive, time] = [join(run, 'fleet.tar'), join(run, 'fleet.time')]
+  await mkdir(run, { recursive: true })
+  const isFirst = await mkdir(join(run, 'fleet')).then(
+    () => true,
+    () => false,
+  )
+  if (!isFirst) {
+    await until('the fleet is filled', () => Bun.file(archive).exists())
+    return { archive: await readFile(archive), end_ms: Number(await readFile(time, 'utf8')) }
+  }
+  const made = await fill()
+  await writeFile(time, String(made.end_ms))
+  await writeFile(`${archive}.part`, made.archive)
+  await rename(`${archive}.part`, archive)
+  return made
 }
 
 export interface FleetServer extends RunningServer {

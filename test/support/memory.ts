@@ -27,4 +27,6 @@ if (!process.env.CSTP_SOAK && tmpdir() === process.env.CSTP_TEST_DISK && hasRoom
   }
   process.env.TMPDIR = join(memory, `${prefix}${process.pid}`)
   mkdirSync(process.env.TMPDIR)
+  // Of the process that started the workers: what they share.
+  if (process.env.BUN_TEST_WORKER_ID) process.env.CSTP_TEST_RUN = join(memory, `${prefix}${process.ppid}`)
 }
