@@ -80,7 +80,7 @@ export async function openProgram(
   try {
     const now = overrides.now ?? Date.now
     const named = [discover, ...hookMethods, ...gatewayMethods(settings)]
-    const metrics = createMetrics(version, new Set([...methods.keys(), ...named]))
+    const metrics = createMetrics(version, new Set([...methods.keys(), ...named]), Object.keys(settings.gateway))
 
     let thread: Thread | undefined
     const opening = [

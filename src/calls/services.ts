@@ -4,7 +4,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
-import type { GivenVerdict } from '../core/observed.ts'
+import type { Astray, GivenVerdict } from '../core/observed.ts'
 import type { PeriodicJob } from '../core/periodic-job.ts'
 import type { RetentionRule } from '../domain/erasure/retention-rules.ts'
 import type { WisdomReader } from '../domain/learn/memory/wisdom.ts'
@@ -51,7 +51,7 @@ export interface Services {
   /** Notified of each verdict. */
   judged(given: GivenVerdict): void
   /** Notified of a call that ran against its verdict, or without one. */
-  ranAstray(how: string): void
+  ranAstray(how: Astray): void
   /** Milliseconds since 1970. */
   now(): number
   /** `bytes` random bytes as lowercase hex. */

@@ -30,12 +30,15 @@ export interface GivenVerdict {
 /** How a call of a tool that came to the gateway ended. */
 export type PassedEnd = 'succeeded' | 'failed' | 'unknown' | 'refused' | 'asked' | 'withheld' | 'unjudged'
 
+/** A call ran although it was stopped, or with another input than the judged one, or without a check. */
+export const astray = ['though_denied', 'other_than_judged', 'unjudged'] as const
+export type Astray = (typeof astray)[number]
+
 /** Receives calls and verdicts. */
 export interface Observer {
   ended: Observe
   judged(given: GivenVerdict): void
-  /** A call ran against its verdict, with another input, or without a verdict. */
-  ranAstray(how: string): void
+  ranAstray(how: Astray): void
   /** @param duration_ms of a call that reached its server */
   passed(server: string, end: PassedEnd, duration_ms?: number): void
 }

@@ -5,29 +5,30 @@ import { join } from 'node:path'
 import { parse, parseAllDocuments } from 'yaml'
 import { settings } from '../../src/app/config/config.ts'
 import { testNeeding } from '../support/needing.ts'
-import { bareEnv, inTemporaryDir, root, run, serve } from '../support/process.ts'
+import { bareEnv, inTemporaryDir, root, run, serve, testDir, testServer } from '../support/process.ts'
 
 const at = (...parts: string[]) => join(root, 'docs/deploy', ...parts)
 const read = (...parts: string[]) => Bun.file(at(...parts)).text()
 
 const variables = new Set(Object.values(settings).map(({ env }) => env))
-const metrics = async () =>
-  new Set(
-    [...(await Bun.file(join(root, 'docs/reference/metrics.md')).text()).matchAll(/^\| `(\w+)`/gm)].map(
-      ([, name]) => name!,
-    ),
-  )
 
-/** Names of metrics of ours in an expression, without the suffixes of histograms. */
-const namedIn = (text: string): string[] =>
-  [...text.matchAll(/\b(?:cstp|process)_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''))
+interface Alert {
+  alert: string
+  expr: string
+  labels: Record<string, string>
+  annotations: Record<string, string>
+}
+const alerts = async () =>
+  (parse(await read('prometheus/alerts.yaml')) as { groups: { rules: Alert[] }[] }).groups.flatMap(({ rules }) => rules)
 
-/** Titles and queries of the dashboard. */
-async function panels(): Promise<(readonly [title: string, expr: string])[]> {
+/** Titles, queries and legends of the dashboard. */
+async function panels(): Promise<(readonly [title: string, expr: string, legend: string])[]> {
   const given = JSON.parse(await read('grafana/cstp.json')) as {
-    panels: { title: string; targets: { expr: string }[] }[]
+    panels: { title: string; targets: { expr: string; legendFormat: string }[] }[]
   }
-  return given.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const))
+  return given.panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr, legendFormat }) => [title, expr, legendFormat] as const),
+  )
 }
 
 const helm = (...args: string[]) => run(['helm', ...args], { cwd: root, env: bareEnv(root) })
@@ -48,22 +49,116 @@ test('every variable of the compose file and of the chart is a setting', async (
   for (const [, name] of given) expect([name, variables.has(name!)]).toEqual([name, true])
 })
 
-test('every metric of the alerts and of the dashboard exists', async () => {
-  const known = await metrics()
-  const alerts = parse(await read('prometheus/alerts.yaml')) as {
-    groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[]
-  }
-  const expressions = [
-    ...alerts.groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr] as const)),
-    ...(await panels()),
-  ]
+test('a running program has every metric and label of the alerts and of the dashboard, and counters of rare events from the start', async () => {
+  const dir = await testDir()
+  const config = join(dir, 'config.yaml')
+  const command = [process.execPath, join(root, 'test/support/tool-server.ts')]
+  await writeFile(config, JSON.stringify({ gateway: { tools: { command } } }))
+  const server = await testServer({ dir, env: { CSTP_CONFIG: config } })
+  const scrape = async (token: string) =>
+    (await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer local:${token}` } })).text()
+  await scrape('wrong')
+  await server.call('checkGuardrails', { action: { description: 'x', category: 'y' } })
+  const text = await scrape((await Bun.file(join(dir, 'token')).text()).trim())
+  /** Labels by metric; those of Prometheus itself are of all. */
+  const exposed = new Map<string, Set<string>>([['up', new Set()]])
+  for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? /gm))
+    exposed.set(name, new Set(['job', 'instance', ...[...labels.matchAll(/(\w+)="/g)].map(([, label]) => label!)]))
+  const expressions = [...(await alerts()).map(({ alert, expr }) => [alert, expr, ''] as const), ...(await panels())]
   expect(expressions.length).toBeGreaterThan(15)
-  for (const [name, expr] of expressions)
-    expect([name, namedIn(expr).filter((one) => !known.has(one))]).toEqual([name, []])
-  for (const { rules } of alerts.groups)
-    for (const { alert, annotations } of rules)
-      expect([alert, Object.keys(annotations)]).toEqual([alert, ['summary', 'description']])
+  for (const [name, expr, legend] of expressions) {
+    const metrics = [...expr.matchAll(/\b(?:up|(?:cstp|process)_\w+)\b/g)].map(([metric]) => metric)
+    expect([name, metrics.filter((one) => !exposed.has(one))]).toEqual([name, []])
+    const known = new Set(metrics.flatMap((one) => ['job', ...exposed.get(one)!]))
+    const labels = [
+      ...[...expr.matchAll(/(\w+)[=!]~?"/g), ...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!),
+      ...[...expr.matchAll(/\b(?:by|ignoring) ?\(([^)]*)\)/g)].flatMap(([, list]) => list!.split(', ')),
+    ]
+    expect([name, labels.filter((label) => !known.has(label))]).toEqual([name, []])
+    // The first event would be no increase of a series that begins with it.
+    const [, metric, label, values] = /increase\((\w+)\{(\w+)=~?"([^"]+)"/.exec(expr) ?? []
+    for (const value of values?.split('|') ?? [])
+      expect([value, text]).toEqual([
+        value,
+        expect.stringMatching(RegExp(`^${metric}\\{(?:.*,)?${label}="${value}"(?:,.*)?\\} 0$`, 'm')),
+      ])
+  }
 })
+
+/** What an alert fires for, and what it must not fire for: series with their values, one a minute. */
+const seen: Record<string, [sick: Record<string, string>, healthy: Record<string, string>]> = {
+  CstpDown: [{ 'up{job="cstp"}': '1x20 0x10' }, { 'up{job="cstp"}': '1x20 0 1x10' }],
+  CstpFailures: [
+    { 'cstp_requests_total{code="-32010"}': '0+12x30' },
+    { 'cstp_requests_total{code="-32602"}': '0+60x30' },
+  ],
+  CstpEvidenceDamaged: [{ cstp_evidence_intact: '1x20 0x10' }, { cstp_evidence_intact: '-1x20 1x10' }],
+  CstpDisobeyed: [
+    { 'cstp_tool_calls_astray_total{how="though_denied"}': '0x20 1x10' },
+    { 'cstp_tool_calls_astray_total{how="though_denied"}': '1x30' },
+  ],
+  CstpUnjudged: [
+    { 'cstp_tool_calls_astray_total{how="unjudged"}': '0x20 1x10' },
+    { 'cstp_tool_calls_astray_total{how="unjudged"}': '0x30' },
+  ],
+  CstpToolChanged: [
+    { 'cstp_gateway_tools_waiting{state="changed"}': '0x20 1x10' },
+    { 'cstp_gateway_tools_waiting{state="new"}': '3x30' },
+  ],
+  CstpGatewayFails: [
+    { 'cstp_gateway_calls_total{server="files", end="unknown"}': '0x20 1x10' },
+    { 'cstp_gateway_calls_total{server="files", end="failed"}': '0+60x30' },
+  ],
+  CstpNotIndexed: [
+    { 'cstp_search_index{part="decisions"}': '10x30', 'cstp_search_index{part="indexed"}': '9x30' },
+    { 'cstp_search_index{part="decisions"}': '10x30', 'cstp_search_index{part="indexed"}': '9x20 10x10' },
+  ],
+  CstpSlowChecks: [
+    {
+      'cstp_request_duration_seconds_bucket{method="cstp.checkGuardrails", le="0.25"}': '0+98x30',
+      'cstp_request_duration_seconds_bucket{method="cstp.checkGuardrails", le="0.5"}': '0+100x30',
+      'cstp_request_duration_seconds_bucket{method="cstp.checkGuardrails", le="+Inf"}': '0+100x30',
+    },
+    {
+      'cstp_request_duration_seconds_bucket{method="cstp.checkGuardrails", le="0.25"}': '0+100x30',
+      'cstp_request_duration_seconds_bucket{method="cstp.checkGuardrails", le="+Inf"}': '0+100x30',
+    },
+  ],
+  CstpGuessing: [
+    { 'cstp_auth_failures_total{surface="cstp"}': '0+120x30' },
+    { 'cstp_auth_failures_total{surface="cstp"}': '0+6x30' },
+  ],
+}
+
+testNeeding('promtool', 'every alert fires for what it names, and for nothing healthy', () =>
+  inTemporaryDir(async (dir) => {
+    const rules = await alerts()
+    expect(rules.map(({ alert }) => alert)).toEqual(Object.keys(seen))
+    const tests = rules.flatMap(({ alert, expr, labels, annotations }) =>
+      seen[alert]!.map((series, index) => {
+        const [kept = ''] = expr.startsWith('sum') || expr.startsWith('hist') ? [] : Object.keys(series)
+        const own = Object.fromEntries(
+          [...kept.matchAll(/(\w+)="([^"]*)"/g)]
+            .map(([, label, value]) => [label, value])
+            .filter(([label]) => !expr.includes(`ignoring(${label})`)),
+        )
+        const fired = { exp_labels: { ...own, ...labels }, exp_annotations: annotations }
+        return {
+          interval: '1m',
+          input_series: Object.entries(series).map(([one, values]) => ({ series: one, values })),
+          alert_rule_test: [{ eval_time: '25m', alertname: alert, exp_alerts: index === 0 ? [fired] : [] }],
+        }
+      }),
+    )
+    const file = join(dir, 'test.json')
+    await writeFile(
+      file,
+      JSON.stringify({ rule_files: [at('prometheus/alerts.yaml')], evaluation_interval: '1m', tests }),
+    )
+    const { status, out, err } = await run(['promtool', 'test', 'rules', file], { cwd: dir, env: bareEnv(dir) })
+    expect([status, out + err]).toEqual([0, expect.stringContaining('SUCCESS')])
+  }),
+)
 
 testNeeding(
   'helm',

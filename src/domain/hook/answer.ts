@@ -1,5 +1,6 @@
 /** Answers the hooks of agents' clients, event by event, and stores what they report. */
 import type { Transaction } from '../../../sdk/storage/store.ts'
+import type { Astray } from '../../core/observed.ts'
 import { quotedName } from '../../core/quote.ts'
 import { redact } from '../../core/secrets.ts'
 import { timestamp } from '../../core/time.ts'
@@ -13,7 +14,7 @@ import type { RecordCall } from '../lifecycle/record.ts'
 import { addToSession, noteRequest } from '../policy/facts/session.ts'
 import type { PublishedTools } from '../search/published.ts'
 import { precedentsFor } from '../search/search.ts'
-import { type Astray, astrayOf, noteAstray } from './astray.ts'
+import { astrayOf, noteAstray } from './astray.ts'
 import { type CheckCall, type CheckedCall, checkTool, shortCall } from './check.ts'
 import { consequenceOf } from './consequence.ts'
 import { type HookEvent, type HookOutcome, silent } from './event.ts'
@@ -45,7 +46,7 @@ export interface HookCall extends CheckCall, RecordCall, PublishedTools {
   /** Whether the text of a prompt is kept, or only its digest. */
   prompts: 'text' | 'digest'
   /** Notified of a call that ran against its verdict, or without one. */
-  ranAstray(how: string): void
+  ranAstray(how: Astray): void
 }
 
 /** Most characters of text for the model: below 9 500, the smallest limit of a client. */

@@ -1,12 +1,9 @@
 /** Calls that ran otherwise than they were judged: what a client reports after a call is compared with what was said before it. */
 import type { Transaction } from '../../../sdk/storage/store.ts'
+import type { Astray } from '../../core/observed.ts'
 import { timestamp } from '../../core/time.ts'
 import type { HookAction } from '../record/hook-records.ts'
 import type { HookEvent, HookPlace } from './event.ts'
-
-/** A call ran although it was stopped, or with another input than the judged one, or without a check. */
-export const astray = ['though_denied', 'other_than_judged', 'unjudged'] as const
-export type Astray = (typeof astray)[number]
 
 /** Whether calls are known, and not one was checked before it ran: the hook that asks is missing or turned off. */
 export const isUngated = ({ actions, verdicts }: { actions: number; verdicts: object }): boolean =>

@@ -3,6 +3,7 @@
 import type { Store } from '../../../sdk/storage/store.ts'
 import type { Caller } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
+import type { Astray } from '../../core/observed.ts'
 import { dayMs } from '../../core/time.ts'
 import { noteAstray } from './astray.ts'
 import { hookClients } from './event.ts'
@@ -15,7 +16,7 @@ export interface McpCall {
   request_id: string
   log: Log
   now(): number
-  ranAstray(how: string): void
+  ranAstray(how: Astray): void
 }
 
 /** A client whose hooks were heard within this time has hooks. */

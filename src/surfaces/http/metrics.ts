@@ -6,14 +6,13 @@ import { countDecisions } from '../../../sdk/storage/groups.ts'
 import { countKeyed, outboxCollection } from '../../../sdk/storage/keyed.ts'
 import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
-import type { Observer } from '../../core/observed.ts'
+import { type Astray, astray, type Observer } from '../../core/observed.ts'
 import type { GuessedAt } from './limits.ts'
 
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
   verdict(verdict: string, mode: string): void
-  /** A tool call that ran against its verdict, or without one. */
-  astray(how: string): void
+  astray(how: Astray): void
   passed: Observer['passed']
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
   /** Wrong credentials, by where they were presented. */
@@ -42,8 +41,11 @@ const searchParts = ['decisions', 'indexed', 'in_memory', 'building'] as const
 /** Upper bounds of the buckets of durations, in seconds. */
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** @param known names that may be a label; others count as `unknown`, so that callers can't grow the set */
-export function createMetrics(version: string, known: ReadonlySet<string>): Metrics {
+/**
+ * @param known names that may be a label; others count as `unknown`, so that callers can't grow the set
+ * @param servers names of the servers behind the gateway
+ */
+export function createMetrics(version: string, known: ReadonlySet<string>, servers: readonly string[] = []): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
@@ -104,6 +106,9 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
   gauge('cstp_build_info', 'Version of the program.', 'version').set({ version }, 1)
   const started = gauge('process_start_time_seconds', 'Start time of the process, in seconds since 1970.')
   started.set(Math.round(Date.now() / 1_000))
+  // To Prometheus, a series that begins with 1 has not increased: alerts would miss the first event.
+  for (const how of astray) strays.inc({ how }, 0)
+  for (const server of servers) for (const end of ['unjudged', 'unknown']) passing.inc({ server, end }, 0)
 
   return {
     call(name, code, duration_ms) {
