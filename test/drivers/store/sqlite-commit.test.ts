@@ -1,7 +1,7 @@
 /** Group commit of the SQLite store: transactions share a commit, and one that fails leaves nothing of itself and harms no other. */
 import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
-import * as fs from 'node:fs'
 import { chmodSync, existsSync, statSync } from 'node:fs'
+import * as files from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { idOf, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
@@ -71,8 +71,12 @@ test('a file whose sync fails stays pending, and the next commit writes it again
   const dir = freshDir()
   const log: Logged[] = []
   const store = await openAt(dir, log)
-  const failing = spyOn(fs, 'fsync').mockImplementation(((_: number, done: (error: Error) => void) =>
-    done(new Error('EIO'))) as never)
+  const { open } = files
+  const failing = spyOn(files, 'open').mockImplementation(async (path, ...flags) => {
+    const file = await open(path, ...flags)
+    if (String(path).endsWith('.yaml')) file.sync = () => Promise.reject(new Error('EIO'))
+    return file
+  })
   await store.transaction((tx) => tx.decisions.put(recordOf(1), 0))
   const pending = () => behind(dir, (db) => db.query('select * from pending_files').all().length)
   const deadline = Date.now() + 20_000

@@ -17,7 +17,6 @@ import { type Member, newMember } from '../../../../sdk/storage/members.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { emptyLog, type Statements } from './connect.ts'
 import {
-  closeFiles,
   dateAfter,
   type FileState,
   fileStates,
@@ -155,7 +154,6 @@ export function committer(options: CommitterOptions): Committer {
       }
     } catch (error) {
       rollback()
-      closeFiles(temps)
       removeTemps(temps)
       const { kind, message } = storageErrorOf(error, 'cannot commit')
       if (isCommitted) placing.fail(files, error)

@@ -1,6 +1,7 @@
 /** The embedded store: a YAML file for each decision, with `cstp.db` beside them. Opens it and connects its parts. */
 import { closeSync, fdatasync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { eraserOf } from '../../../../sdk/storage/erasure.ts'
 import { verbsOf } from '../../../../sdk/storage/members.ts'
 import type { Appended, Store, StoreOptions, Transaction } from '../../../../sdk/storage/store.ts'
@@ -12,7 +13,6 @@ import { connect, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingWriter, feedReader } from './embeddings.ts'
-import { syncAll } from './files.ts'
 import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { placer } from './placing.ts'
@@ -77,7 +77,7 @@ export async function openSqliteStore({
       writePending: pending.write,
       unwritten,
     })
-    const syncLog = () => syncAll([walFile], fdatasync)
+    const syncLog = () => promisify(fdatasync)(walFile)
     const commits = committer({ db: writer, syncLog, statements: writing, root, placing })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
     const sizes = reading.prepare<{ decisions: number }, []>(

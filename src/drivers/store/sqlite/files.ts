@@ -5,8 +5,6 @@ import {
   constants,
   existsSync,
   fstatSync,
-  fsync,
-  futimesSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -14,29 +12,14 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  utimesSync,
   writeSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { syncFolder } from '../../../core/disk.ts'
 import type { Statements } from './connect.ts'
-
-/**
- * Syncs all files at once off the event loop, so that they share commits of the file system's journal. Waits for all, even if one fails.
- */
-export const syncAll = (fds: readonly number[], sync = fsync): Promise<void> =>
-  new Promise((resolve, reject) => {
-    let left = fds.length
-    let failure: Error | null = null
-    if (left === 0) resolve()
-    for (const fd of fds)
-      sync(fd, (error) => {
-        failure ??= error
-        if (--left > 0) return
-        if (failure === null) resolve()
-        else reject(failure)
-      })
-  })
 
 /** The state of a file as stored in its row, for detecting edits. */
 export interface FileState {
@@ -63,8 +46,6 @@ export interface TempFile {
   id: string
   temp: string
   path: string
-  /** Still open, to be synced. */
-  fd: number
   state: FileState
 }
 
@@ -108,7 +89,7 @@ export function fileStat(path: string): { size: number; mtime: number } | null {
   return stat === undefined || !stat.isFile() ? null : { size: stat.size, mtime: stat.mtimeMs }
 }
 
-/** Writes each text to a temporary file in the target folder and keeps the files open. Leaves none behind if it fails. */
+/** Writes each text to a temporary file in the target folder. Leaves none behind if it fails. */
 export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<TempFile[]> {
   const suffix = `${process.pid}-${randomBytes(3).toString('hex')}.tmp`
   const temps: TempFile[] = []
@@ -118,12 +99,16 @@ export async function writeTemps(root: string, texts: ReadonlyMap<string, string
       const temp = `${path}.${suffix}`
       const content = Buffer.from(text)
       const fd = await openIn(temp, root)
-      temps.push({ id, temp, path, fd, state: { size: content.length, mtime: 0, hash: hashOf(content) } })
-      for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
-      temps.at(-1)!.state.mtime = fstatSync(fd).mtimeMs
+      const file = { id, temp, path, state: { size: content.length, mtime: 0, hash: hashOf(content) } }
+      temps.push(file)
+      try {
+        for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
+        file.state.mtime = fstatSync(fd).mtimeMs
+      } finally {
+        closeSync(fd)
+      }
     }
   } catch (error) {
-    closeFiles(temps)
     removeTemps(temps)
     throw error
   }
@@ -131,19 +116,32 @@ export async function writeTemps(root: string, texts: ReadonlyMap<string, string
 }
 
 /** Makes a file no older than the one it replaces, whatever the clock says: after a power failure, the time shows which file is older. */
-export function dateAfter({ fd, state }: TempFile, mtime: number): void {
+export function dateAfter({ temp, state }: TempFile, mtime: number): void {
   if (state.mtime >= mtime) return
   const seconds = (mtime + 1) / 1_000
-  futimesSync(fd, seconds, seconds)
-  state.mtime = fstatSync(fd).mtimeMs
+  utimesSync(temp, seconds, seconds)
+  state.mtime = fileStat(temp)!.mtime
 }
 
-/** Syncs the files and closes them; rejects if some of their data may not be on stable storage. */
-export const syncFiles = (temps: readonly TempFile[]): Promise<void> =>
-  syncAll(temps.map(({ fd }) => fd)).finally(() => closeFiles(temps))
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  try {
+    await file?.sync()
+  } finally {
+    await file?.close()
+  }
+}
 
-export function closeFiles(temps: readonly TempFile[]): void {
-  for (const { fd } of temps) closeSync(fd)
+/** Most files that are open at once to be synced. */
+const syncedAtOnce = 64
+
+/** Makes the content of files durable, except of those that are gone. Many at once share commits of the file system's journal. */
+export async function syncFiles(paths: readonly string[]): Promise<void> {
+  for (let at = 0; at < paths.length; at += syncedAtOnce)
+    await Promise.all(paths.slice(at, at + syncedAtOnce).map(syncFile))
 }
 
 /**

@@ -87,7 +87,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     const nums = new Map(lost.map(({ id, num }) => [id, num]))
     const temps = await writeTemps(root, new Map(lost.map((row) => [row.id, textOf(row)])))
     try {
-      await syncFiles(temps)
+      await syncFiles(temps.map(({ temp }) => temp))
       for (const temp of temps) place(temp)
       await syncFolders(rows.map(({ id }) => join(root, relativePath(id))))
     } catch (error) {

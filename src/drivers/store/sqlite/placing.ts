@@ -5,7 +5,6 @@ import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
 import {
-  closeFiles,
   fileStat,
   hashOf,
   type KnownFile,
@@ -70,8 +69,8 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
   )
   /** Decisions whose files could not be put in place or removed: ids by row number. */
   const failed = new Map<number, string>()
-  /** Files in place that are not synced yet, still open if they were written, by id. */
-  let placed = new Map<string, PendingFile & { temp: TempFile | undefined }>()
+  /** Files in place that are not synced yet, by id. */
+  let placed = new Map<string, PendingFile>()
 
   function addFailed(files: readonly { num: number; id: string }[], error: unknown): void {
     if (files.length === 0) return
@@ -142,16 +141,13 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
             place(temp)
             texts.delete(id)
           }
-          const before = placed.get(id)?.temp
-          if (before !== undefined) closeFiles([before])
-          placed.set(id, { ...file, temp })
+          placed.set(id, file)
         }
         const tried = [...failed.keys()]
         const left = tried.length > 0 ? await writePending(tried) : []
         written = tried.filter((num) => !left.some((one) => one.num === num))
       })
       if (isDone) for (const num of written) failed.delete(num)
-      closeFiles([...texts.values()])
       removeTemps([...texts.values()])
     },
     async sync() {
@@ -159,11 +155,8 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
       const files = placed
       placed = new Map()
       try {
-        const written = [...files.values()].flatMap(({ temp }) => temp ?? [])
-        await Promise.all([
-          syncFiles(written),
-          syncFolders([...files.keys()].map((id) => join(root, relativePath(id)))),
-        ])
+        const paths = [...files.keys()].map((id) => join(root, relativePath(id)))
+        await Promise.all([syncFiles(paths), syncFolders(paths)])
       } catch (error) {
         fail(files, error)
         return null

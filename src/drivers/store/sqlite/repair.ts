@@ -62,7 +62,7 @@ export async function writeLostFiles(dir: string): Promise<number> {
       const rows = after.all(last, page)
       const lost = rows.filter(({ id }) => !existsSync(join(root, relativePath(id))))
       const temps = await writeTemps(root, new Map(lost.map(({ id, doc }) => [id, recordFile(JSON.parse(doc))])))
-      await syncFiles(temps)
+      await syncFiles(temps.map(({ temp }) => temp))
       for (const [at, temp] of temps.entries()) {
         place(temp)
         // A hidden one is read again and shown, as after its file was put back by hand.
