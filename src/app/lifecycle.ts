@@ -50,10 +50,40 @@ export class StoreLost extends Error {
   }
 }
 
-/** Runs a function once, after `ms`. @returns a function that cancels it */
-export function later(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms)
-  return () => clearTimeout(timer)
+/** Rounds of background work by the second in which they are due, with the one timer of each second. */
+const due = new Map<number, { runs: Set<() => void>; timer: NodeJS.Timeout }>()
+
+/**
+ * Runs a function once, after `ms`. @returns a function that cancels it
+ * @param isRound it need not be on time: those of all programs of the process run together, so that an idle one wakes once a second
+ */
+export function later(ms: number, run: () => void, isRound = false): () => void {
+  if (!isRound || ms < 1_000) {
+    const timer = setTimeout(run, ms)
+    return () => clearTimeout(timer)
+  }
+  const now = performance.now()
+  const second = Math.round((now + ms) / 1_000)
+  const { runs, timer } = due.getOrInsertComputed(second, () => ({
+    runs: new Set(),
+    timer: setTimeout(() => void runAll(second), second * 1_000 - now),
+  }))
+  runs.add(run)
+  return () => {
+    if (!runs.delete(run) || runs.size > 0) return
+    clearTimeout(timer)
+    if (due.get(second)?.runs === runs) due.delete(second)
+  }
+}
+
+async function runAll(second: number): Promise<void> {
+  const { runs } = due.get(second)!
+  due.delete(second)
+  for (const run of runs) {
+    run()
+    // Calls come between them.
+    await new Promise(setImmediate)
+  }
 }
 
 /** Limits on work in progress and on what waits, in costs of calls: 16 searches of one agent at once, 32 in all. */

@@ -11,14 +11,16 @@ export interface PeriodicJob {
 
 export function startPeriodicJob(options: {
   every_ms: number
-  /** Calls back after `ms` milliseconds; returns a function that cancels it. */
-  after(ms: number, run: () => void): () => void
+  /** The same after a round in which something was done. */
+  busy_ms?: number
+  /** Calls back after `ms` milliseconds, or about then if it is a round; returns a function that cancels it. */
+  after(ms: number, run: () => void, isRound: boolean): () => void
   /** Does the pending work; resolves with the number of items done. */
   work(stop: AbortSignal): Promise<number>
   /** Called with the error of a failed round. */
   failed(error: unknown): void
 }): PeriodicJob {
-  const { every_ms, after, work, failed } = options
+  const { every_ms, busy_ms = every_ms, after, work, failed } = options
   const stop = new AbortController()
   let cancel = () => {}
   let working: Promise<number> | null = null
@@ -33,11 +35,16 @@ export function startPeriodicJob(options: {
   const schedule = (ms: number): void => {
     cancel()
     if (stop.signal.aborted) return
-    cancel = after(ms, () => {
+    const round = () => {
+      let done = 0
       drain()
+        .then((found) => {
+          done = found
+        })
         .catch(failed)
-        .finally(() => schedule(every_ms))
-    })
+        .finally(() => schedule(done > 0 ? busy_ms : every_ms))
+    }
+    cancel = after(ms, round, ms > 0)
   }
   schedule(0)
 

@@ -255,7 +255,7 @@ const ways: Way[] = [
 ]
 
 test.each(ways)(
-  'an MCP client of $name finds the issuer, registers, asks for what it needs and for more when it needs more',
+  'an MCP client of $name finds the issuer, registers, and calls a tool as the person who logged in',
   async ({ open, finish, unauthorized }) => {
     const { server } = await start()
     const url = new URL(`${server.url}/mcp`)

@@ -32,9 +32,9 @@ async function newKey(kid: string) {
   }
 }
 
-/** @param more settings of the provider, and clients */
+/** @param more settings of the provider, clients, and claims that it adds to every access token */
 export async function openIssuer(
-  more: { port?: number; host?: string; clients?: Record<string, unknown>[] } = {},
+  more: { port?: number; host?: string; clients?: Record<string, unknown>[]; claims?: object } = {},
 ): Promise<Issuer> {
   const port = more.port ?? (await freePort())
   const url = `http://${more.host ?? '127.0.0.1'}:${port}`
@@ -60,6 +60,11 @@ export async function openIssuer(
       accountId: sub,
       claims: () => ({ sub, roles: account.roles, tenant: account.tenant }),
     }),
+    formats: {
+      customizers: {
+        jwt: (_: unknown, __: unknown, token: { payload: object }) => Object.assign(token.payload, more.claims),
+      },
+    },
     cookies: { keys: ['the key of the cookies in tests'] },
     pkce: { required: () => true },
     features: {

@@ -11,7 +11,7 @@ import {
 } from '../../core/caller.ts'
 import { isObject } from '../../core/json.ts'
 
-/** Names of the claims that are read. A name with dots may also be a path into objects, such as `realm_access.roles`. */
+/** Names of the claims that are read. A name with dots may also be a path into objects, such as `realm_access.roles` or `resource_access.cstp.roles`. */
 export interface ClaimNames {
   /** Names the agent. */
   agent: string
@@ -29,12 +29,12 @@ export const claimNames: ClaimNames = { agent: 'sub', scopes: 'scope', roles: 'r
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** A claim by its name, or by its path. Names of claims may themselves contain dots. */
-function claimOf(claims: Claims, name: string): unknown {
+/** A claim by its name, or by its path. Names may themselves contain dots, such as that of a client in `resource_access`. */
+function claimOf(claims: unknown, name: string): unknown {
+  if (!isObject(claims)) return undefined
   if (Object.hasOwn(claims, name)) return claims[name]
-  let found: unknown = claims
-  for (const step of name.split('.')) found = isObject(found) && Object.hasOwn(found, step) ? found[step] : undefined
-  return found
+  const found = Object.keys(claims).filter((one) => name.startsWith(`${one}.`))
+  return found.map((one) => claimOf(claims[one], name.slice(one.length + 1))).find((one) => one !== undefined)
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null)

@@ -22,8 +22,8 @@ interface IndexSyncOptions {
   max_wait_ms?: number
 }
 
-/** How often the store is asked for changes, by this process and by others. */
-const pollMs = 250
+/** How often the store is asked for changes, by this process and by others: when there were none, and when there were some. */
+const pollMs = { idle: 1_000, busy: 250 }
 /** A search that must not miss a change waits so many times longer before it fails. */
 const patience = 10
 
@@ -222,12 +222,14 @@ export async function openIndexSync({
   const rounds =
     after &&
     startPeriodicJob({
-      every_ms: pollMs,
+      every_ms: pollMs.idle,
+      busy_ms: pollMs.busy,
       after,
       async work() {
+        const before = serving?.applied()
         await sync()
         failing = false
-        return 0
+        return serving?.applied() === before ? 0 : 1
       },
       failed(error) {
         if (!failing) log('warn', 'The search index could not follow the store', { error: String(error) })

@@ -1,6 +1,7 @@
 /** Access tokens of a real issuer: which are accepted, as whom, and every way to be refused. */
 import { expect, test } from 'bun:test'
 import { exportSPKI, generateKeyPair, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { loadSettings } from '../../../src/app/config/config.ts'
 import { claimNames } from '../../../src/app/oidc/claims.ts'
 import { createVerifier } from '../../../src/app/oidc/verify.ts'
 import { type Issuer, testIssuer } from '../../support/issuer.ts'
@@ -8,13 +9,13 @@ import { type Issuer, testIssuer } from '../../support/issuer.ts'
 const here = 'https://cstp.example'
 
 /** A verifier on clocks that the test moves. */
-function verifierOf({ url }: Pick<Issuer, 'url'>) {
+function verifierOf({ url }: Pick<Issuer, 'url'>, claims = claimNames) {
   const clock = { now: Date.now(), elapsed: 0 }
   const lines: string[] = []
   const { access: verify, logout } = createVerifier({
     issuer: url,
     audiences: () => [here, `${here}/mcp`],
-    claims: claimNames,
+    claims,
     isTaken: (name) => name === 'admin',
     log: Object.assign((_: string, message: string) => void lines.push(message), { flush() {} }),
     now: () => clock.now,
@@ -70,6 +71,35 @@ test("a program with its own credentials is an agent in every issuer's way of sa
       scopes: new Set(['read']),
       identity: { kind: 'agent', sub: way.sub },
     })
+})
+
+/** What Keycloak adds to the token of a service account. */
+const ofKeycloak = {
+  ...{ sub: '0c9a36f4-6d4b-4b57-9c39-2f1f5f3f3b56', azp: 'nightly', client_id: 'nightly', typ: 'Bearer', acr: '1' },
+  ...{ preferred_username: 'service-account-nightly', clientHost: '10.1.2.3', clientAddress: '10.1.2.3' },
+  realm_access: { roles: ['default-roles-work', 'offline_access', 'lead'] },
+  resource_access: {
+    account: { roles: ['admin'] },
+    [here]: { roles: ['cstp:read', 'cstp:write'] },
+    cstp: { roles: ['audit'] },
+  },
+  aud: [here, 'account'],
+}
+const paths: [setting: string, agent: string, scopes: string[]][] = [
+  ['roles=realm_access.roles', ofKeycloak.sub, ['read', 'curate']],
+  ['agent=azp,roles=resource_access.cstp.roles', 'nightly', ['audit']],
+  [`agent=client_id,roles=resource_access.${here}.roles`, 'nightly', ['read', 'write']],
+  ['agent=azp,roles=resource_access.other.roles', 'nightly', []],
+]
+test.each(paths)("Keycloak's service account with the claims %s is %s and may %j", async (setting, agent, scopes) => {
+  const issuer = await testIssuer({ claims: ofKeycloak })
+  const { settings } = await loadSettings({ env: { CSTP_OIDC_CLAIMS: setting }, flags: {}, readFile: async () => '' })
+  const { verify } = verifierOf(issuer, settings.oidc_claims)
+  expect(await verify(await issuer.clientToken(here, 'cstp:approve'))).toEqual({
+    agent,
+    scopes: new Set(scopes as never[]),
+    identity: { issuer: issuer.url, sub: ofKeycloak.sub, kind: 'agent', client_id: 'nightly' },
+  })
 })
 
 test('the audience may be one of a list', async () => {

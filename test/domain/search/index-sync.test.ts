@@ -428,8 +428,9 @@ test('a search does not wait long for an index that is behind, and says so; one 
   await index.close()
 })
 
-test('the index follows the store before anybody searches', async () => {
+test('the index follows the store before anybody searches, and is asked less often while nothing changes', async () => {
   const store = fakeStore()
+  const pauses: number[] = []
   let poll = () => {}
   const polled = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -445,7 +446,8 @@ test('the index follows the store before anybody searches', async () => {
     log: () => {},
     yieldToEventLoop: async () => {},
     max_wait_ms: 1_000,
-    after(_, run) {
+    after(ms, run) {
+      pauses.push(ms)
       poll = run
       waiting()
       return () => {}
@@ -453,6 +455,8 @@ test('the index follows the store before anybody searches', async () => {
   })
   for (let number = 0; number < 1_200; number++) store.put(number)
   await polled()
+  await polled()
+  expect(pauses).toEqual([0, 250, 1_000])
   const followed = await driver.open({ number: 1, embedder: 'a', dimensions: D })
   expect((await followed.state()).decisions).toBe(1_200)
   await index.close()
