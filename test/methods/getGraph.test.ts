@@ -1,8 +1,20 @@
 /** cstp.getGraph: cycles, directions, limits, degrees; links outlive updates, reindexing and a second server. */
 import { expect, test } from 'bun:test'
-import { linked } from '../support/linked.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 import * as fc from '../support/property.ts'
+
+/** Decisions named by letters, linked as `a>b` says. */
+async function linked(program: TestProgram, ...links: string[]): Promise<Record<string, string>> {
+  const ids: Record<string, string> = {}
+  for (const name of new Set(links.flatMap((link) => link.slice(0, 3).split('>'))))
+    ids[name] = await program.record({ decision: `Decision ${name}` })
+  for (const link of links) {
+    const [source, target] = link.slice(0, 3).split('>') as [string, string]
+    const edge_type = link.slice(4) || 'relates_to'
+    await program.call('linkDecisions', { source_id: ids[source], target_id: ids[target], edge_type })
+  }
+  return ids
+}
 
 forEachBackend((open) => {
   /** The nodes as letters with their depths, and the edges as `a>b`. */
