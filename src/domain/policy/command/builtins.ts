@@ -2,7 +2,7 @@
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
 import { runOpaque, runVariables } from './record.ts'
-import { type Given, inner, type Reader, type Scope, variableOf } from './scope.ts'
+import { contentOf, type Given, inner, type Reader, type Scope, variableOf } from './scope.ts'
 
 const done: Stream = { ...noStream, text: '', source: 'text' }
 
@@ -11,6 +11,11 @@ const setVariable = (scope: Scope, text: string): void => {
   if (equals <= 0) return
   const value = text.slice(equals + 1)
   scope.vars.set(text.slice(0, equals), value === unknown ? null : value)
+}
+
+/** Variables that are read from what can't be read here. */
+const noteNames = (reader: Reader, names: readonly string[], stdin: Stream | null): void => {
+  if (stdin?.text === null) for (const one of names) reader.all.names.set(one, stdin)
 }
 
 /** Runs a builtin; null if the words name none. */
@@ -65,6 +70,7 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
       const names = rest.filter((one, at) => !/^-/.test(one) && !/^-\w*[dnNtupai]$/.test(rest[at - 1] ?? ''))
       for (const one of names)
         scope.vars.set(one, names.length === 1 ? (text?.split('\n')[0] ?? paths[0] ?? null) : null)
+      noteNames(reader, names, given.stdin)
       return done
     }
     case 'mapfile':
@@ -76,6 +82,7 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
       const lines = paths.length > 0 ? paths : (text?.split(/[\n\0]/).filter(Boolean) ?? [unknown])
       scope.lists.set(name ?? 'MAPFILE', lines.slice(0, 64))
       scope.vars.set(name ?? 'MAPFILE', lines[0] ?? '')
+      noteNames(reader, [name ?? 'MAPFILE'], given.stdin)
       return done
     }
     case 'printf':
@@ -112,23 +119,15 @@ function sourced(
   scope: Scope,
   given: Given,
 ): Stream {
-  const [stream] = given.substituted
-  const path = file.includes(unknown) ? null : file === '/dev/stdin' || file === '-' ? null : resolve(file, scope.base)
-  const text =
-    stream !== undefined && file === unknown
-      ? stream.text
-      : file === '/dev/stdin'
-        ? (given.stdin?.text ?? null)
-        : path === null
-          ? null
-          : (reader.all.written.get(path) ?? null)
-  if (text !== null)
-    return reader.line(text, {
+  const isInput = file === '/dev/stdin' || file === '-'
+  const content = isInput ? given.stdin : contentOf(reader.all, resolve(file, scope.base))
+  if (content?.text != null)
+    return reader.line(content.text, {
       ...scope,
       depth: scope.depth + 1,
       via: [...scope.via, name],
       args: args.length > 0 ? args : scope.args,
     })
-  runOpaque(reader, 'source', [file], scope, { ...given, stdin: file === '/dev/stdin' ? given.stdin : null })
+  runOpaque(reader, 'source', [file], scope, { ...given, stdin: isInput ? given.stdin : null })
   return noStream
 }

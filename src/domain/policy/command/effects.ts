@@ -21,7 +21,7 @@ import {
 import { git } from './effects-git.ts'
 import { cloudFiles, connect, download, sends, transfer } from './effects-network.ts'
 
-export { type Call, sends }
+export { type Call, has, sends }
 
 const table: Record<string, Effect> = {
   rm: remove,

@@ -5,7 +5,7 @@ import { afterOptions, type Run } from './inside-run.ts'
 import type { Target } from './model.ts'
 import { splitArguments } from './options.ts'
 import { resolve, targetOf } from './paths.ts'
-import { nothing, type Scope, variableOf } from './scope.ts'
+import { contentOf, nothing, type Scope, variableOf } from './scope.ts'
 import { fromBase64 } from './texts.ts'
 import { shells } from './wrappers.ts'
 
@@ -190,7 +190,7 @@ export const shx: Run = ({ raw }, { words }) => {
 /** `make` with a makefile on the line. */
 export const make: Run = ({ raw, values }, { lines, given, reader, at }) => {
   const file = values['-f'] ?? 'Makefile'
-  const written = reader.all.written.get(resolve(file, at.base) ?? '')
+  const written = contentOf(reader.all, resolve(file, at.base))?.text
   const evaluated = raw.filter((one) => one.includes('=')).map((one) => one.replace(/^--eval=/, ''))
   const [shell, flags] = ['SHELL=', '.SHELLFLAGS='].map((name) =>
     raw.find((one) => one.startsWith(name))?.slice(name.length),

@@ -6,7 +6,7 @@ import type { CodeSource } from './model.ts'
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
 import { callOf, record, shown, sourceOf, targetsOf } from './record.ts'
-import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 import type { interpreters, Language } from './wrappers.ts'
 
 export function runInterpreter(
@@ -27,19 +27,12 @@ export function runInterpreter(
     if (given.stdin === null || raw.some((one) => /^-(?:-version|-help|[mVvh])/.test(one))) return null
     code = given.stdin.text
     source = given.stdin.source
-  } else if (file === unknown && given.substituted.length > 0) {
-    code = given.substituted[0]!.text
-    source = given.substituted[0]!.source
   } else {
-    const path = resolve(file, scope.base)
-    if (
-      path === null ||
-      (!reader.all.written.has(path) && !reader.all.downloaded.has(path)) ||
-      (/^(?:bun|deno)$/.test(program) && /^(?:run|x|install|add|test)$/.test(file))
-    )
+    const content = contentOf(reader.all, resolve(file, scope.base))
+    if (content === undefined || (/^(?:bun|deno)$/.test(program) && /^(?:run|x|install|add|test)$/.test(file)))
       return null
-    code = reader.all.written.get(path) ?? null
-    source = code === null ? 'download' : 'text'
+    code = content.text
+    source = content.source
   }
   if (code === null || code.includes(unknown)) {
     const from = sourceOf(reader, [code ?? unknown], scope, given)

@@ -20,6 +20,27 @@ export interface Stream {
 
 export const noStream: Stream = { text: null, source: 'output', from: [], secrets: [], paths: [] }
 
+/** Outputs one after the other. */
+export const joined = (a: Stream | null, b: Stream): Stream =>
+  a === null
+    ? b
+    : {
+        text: a.text === null || b.text === null ? null : a.text + b.text,
+        source: a.source === 'text' ? b.source : a.source,
+        from: [...new Set([...b.from, ...a.from])],
+        secrets: [...a.secrets, ...b.secrets],
+        paths: [...a.paths, ...b.paths],
+        part: `${a.text ?? a.part ?? ''}${b.text ?? b.part ?? ''}`,
+      }
+
+/** What is known of several texts that are put together. */
+export const mixed = (all: readonly Stream[]): Stream => ({
+  ...noStream,
+  source:
+    (['download', 'decoded', 'output'] as const).find((worst) => all.some(({ source }) => source === worst)) ?? 'text',
+  secrets: all.flatMap((one) => one.secrets),
+})
+
 const downloaders = new Set([
   'curl',
   'wget',

@@ -3,7 +3,7 @@ import { type Assignment, type Command, forEachChild, parse, type Script, type S
 import { builtin } from './builtins.ts'
 import { selfStarting, startsItself } from './forks.ts'
 import type { Surroundings, Understanding } from './model.ts'
-import { noStream, type Stream } from './output.ts'
+import { joined, mixed, noStream, type Stream } from './output.ts'
 import { baseOf, unknown } from './paths.ts'
 import { noteOutput, openAll, toolsFor } from './redirects.ts'
 import { runCommand } from './run.ts'
@@ -26,10 +26,8 @@ export function readLine(
     opaque: new Set(),
     fork_bomb: false,
     unread: false,
-    tainted: new Map(),
-    taintedNames: new Map(),
-    downloaded: new Set(),
-    written: new Map(written),
+    files: new Map([...written].map(([path, text]) => [path, { ...noStream, source: 'text', text }])),
+    names: new Map(),
     left: maxCommands,
   }
   const scope: Scope = {
@@ -78,19 +76,6 @@ function readText(reader: Reader, text: string, scope: Scope, stdin: Stream | nu
     reader.all.opaque.add(`syntax: ${script.errors[0]!.message}`.slice(0, 200))
   return readScript(reader, script, scope, stdin)
 }
-
-/** Outputs one after the other. */
-const joined = (a: Stream | null, b: Stream): Stream =>
-  a === null
-    ? b
-    : {
-        text: a.text === null || b.text === null ? null : a.text + b.text,
-        source: a.source === 'text' ? b.source : a.source,
-        from: [...new Set([...b.from, ...a.from])],
-        secrets: [...a.secrets, ...b.secrets],
-        paths: [...a.paths, ...b.paths],
-        part: `${a.text ?? a.part ?? ''}${b.text ?? b.part ?? ''}`,
-      }
 
 const noOutput: Stream = { ...noStream, text: '', source: 'text' }
 
@@ -240,14 +225,15 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
   }
   if (node.name === undefined) {
     set(scope)
-    const [secret] = substituted.flatMap((one) => one.secrets)
-    const isDownload = substituted.some(({ source }) => source === 'download')
-    for (const name of assignments.keys()) {
-      if (secret) reader.all.taintedNames.set(name, secret)
-      else reader.all.taintedNames.delete(name)
-      if (isDownload) reader.all.downloaded.add(name)
-      else reader.all.downloaded.delete(name)
-    }
+    const made = mixed(substituted)
+    for (const [name, value] of assignments)
+      if (
+        made.secrets.length > 0 ||
+        made.source === 'download' ||
+        (made.source === 'decoded' && value.includes(unknown))
+      )
+        reader.all.names.set(name, made)
+      else reader.all.names.delete(name)
     // `$(< file)` is the text of the file.
     const output = stdin !== null && stdin !== before ? { ...stdin, from: ['cat'] } : noOutput
     noteOutput(reader, targets, output, scope)

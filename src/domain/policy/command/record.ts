@@ -3,7 +3,7 @@ import type { Call } from './effects.ts'
 import type { CodeSource, Invocation, Target } from './model.ts'
 import { splitArguments } from './options.ts'
 import { resolve, targetOf, unknown } from './paths.ts'
-import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 
 const maxArgument = 4_096
 export const shown = (text: string): string => text.replaceAll(unknown, '?').slice(0, maxArgument)
@@ -59,8 +59,8 @@ export function sourceOf(
   const sources = [...substituted, ...(stdin === null ? [] : [stdin])].map(({ source }) => source)
   for (const worst of ['download', 'decoded'] as const) if (sources.includes(worst)) return worst
   const file = raw.find((one) => !one.startsWith('-'))
-  const path = file === undefined ? null : resolve(file, scope.base)
-  if (path !== null && reader.all.downloaded.has(path)) return 'download'
+  const content = file === undefined ? undefined : contentOf(reader.all, resolve(file, scope.base))
+  if (content !== undefined) return content.source
   if (file !== undefined && !file.includes(unknown)) return 'file'
   return sources.includes('output') || raw.some((one) => one.includes(unknown)) ? 'output' : 'file'
 }

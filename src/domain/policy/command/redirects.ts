@@ -1,9 +1,9 @@
 /** Expands the words of a command, and opens what its redirects name. */
 import { forEachChild, type Redirection, type SyntaxNode } from 'unbash'
 import type { Target } from './model.ts'
-import { noStream, type Stream } from './output.ts'
+import { joined, noStream, type Stream } from './output.ts'
 import { resolve, targetAt, unknown } from './paths.ts'
-import { elementsIn, inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
+import { contentOf, elementsIn, inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
 import { bodyOf, textOf, type WordTools } from './words.ts'
 
 /** A substitution drops the newlines at the end of its output. */
@@ -16,9 +16,8 @@ function withoutNewlines(text: string): string {
 export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, substituted: Stream[]): WordTools {
   return {
     valueOf(name) {
-      const secret = reader.all.taintedNames.get(name)
-      if (secret) substituted.push({ ...noStream, secrets: [secret] })
-      if (reader.all.downloaded.has(name)) substituted.push({ ...noStream, source: 'download' })
+      const made = reader.all.names.get(name)
+      if (made) substituted.push(made)
       return variableOf(scope, name)
     },
     readInside(part) {
@@ -28,6 +27,13 @@ export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, sub
           else if (depth < 20) read(child, depth + 1)
         })
       read(part, 0)
+    },
+    fileOf(script) {
+      const output = reader.node(script, inner(scope, { in: 'substitution' }), stdin)
+      const path = `/dev/fd/${63 - reader.all.files.size}`
+      substituted.push(output)
+      reader.all.files.set(path, output)
+      return path
     },
     elementsIn: (name) => elementsIn(scope, name),
     outputOf(script) {
@@ -75,12 +81,7 @@ export function openAll(
       continue
     }
     if (one.target === undefined || (/&$/.test(one.operator) && /^(?:\d+|-)$/.test(one.target.value))) continue
-    const from = substituted.length
     const word = textOf(one.target, tools)
-    if (one.operator === '<' && word === unknown && substituted.length > from) {
-      stdin = substituted.at(-1)!
-      continue
-    }
     if (word.startsWith('/dev/tcp/') || word.startsWith('/dev/udp/')) {
       reader.command(['nc', word.split('/')[3] ?? '?', word.split('/')[4] ?? ''], scope, { ...nothing, stdin: before })
       // What it reads is from the network too, at once or by `0>&1`.
@@ -100,12 +101,10 @@ export function openAll(
       scope.base,
     )
     if (isRead) {
-      const secret = reader.all.tainted.get(path) ?? (target.class === 'secret' ? target : null)
-      stdin = {
+      stdin = contentOf(reader.all, path) ?? {
         ...noStream,
-        source: reader.all.downloaded.has(path) ? 'download' : 'file',
-        text: reader.all.written.get(path) ?? null,
-        secrets: secret ? [secret] : [],
+        source: 'file',
+        secrets: target.class === 'secret' ? [target] : [],
       }
     }
     targets.push(target)
@@ -117,16 +116,7 @@ export function openAll(
 export function noteOutput(reader: Reader, targets: readonly Target[], output: Stream, scope: Scope): void {
   for (const { path, access } of targets) {
     if (access === 'read') continue
-    const [secret] = output.secrets
-    if (secret) reader.all.tainted.set(path, secret)
-    if (output.source === 'download') reader.all.downloaded.add(path)
-    if (output.text !== null)
-      noteWritten(
-        reader,
-        path,
-        ((access === 'write' ? reader.all.written.get(path) : undefined) ?? '') + output.text,
-        scope,
-      )
+    noteWritten(reader, path, output, scope, access === 'write')
   }
 }
 
@@ -134,10 +124,13 @@ export function noteOutput(reader: Reader, targets: readonly Target[], output: S
 const startup =
   /\/(?:\.(?:bash(?:rc|_profile|_login|_logout)|profile|z(?:shrc|shenv|profile|login|logout)|xinitrc|xprofile)|rc\.local|crontab|cron\.\w+\/[^/]+|cron\/crontabs\/[^/]+|profile\.d\/[^/]+|autostart\/[^/]+\.desktop|systemd\/(?:user|system)\/[^/]+\.service|fish\/config\.fish)$/
 
-/** Remembers the text of a file; what will be run by itself is read. */
-export function noteWritten(reader: Reader, path: string, text: string, scope: Scope): void {
-  reader.all.written.set(path, text)
+/** Remembers what is put into a file; what will be run by itself is read. */
+export function noteWritten(reader: Reader, path: string, output: Stream, scope: Scope, adds: boolean): void {
+  if (/^\/dev\/(?!shm\/)/.test(path)) return
+  const before = adds ? reader.all.files.get(path) : undefined
+  const now = before === undefined ? output : joined(before, output)
+  reader.all.files.set(path, now)
   if (!startup.test(path)) return
-  for (const line of text.split('\n').slice(0, 50))
+  for (const line of (now.text ?? now.part ?? '').split('\n').slice(0, 50))
     reader.line(line.replace(/^Exec\w*=|^\s*(?:@\w+|(?:[\d*,/-]+\s+){5})\s*(?:\w+\s+(?=\S+\s))?/, ''), inner(scope))
 }

@@ -1,5 +1,5 @@
 /** Reads one command by its words: what it is, what it does, and what it runs in turn. */
-import { type Call, effectsOf, sends } from './effects.ts'
+import { type Call, effectsOf, has, sends } from './effects.ts'
 import { runInside } from './inside.ts'
 import { runInterpreter, takeCode } from './interpreter.ts'
 import type { Target } from './model.ts'
@@ -7,7 +7,7 @@ import { isDownloader, noStream, outputOf, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
 import { callOf, record, runOpaque, runVariables, shown, targetsOf } from './record.ts'
 import { noteWritten } from './redirects.ts'
-import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 import { runShell } from './shell.ts'
 import { interpreters, shells, unwrap } from './wrappers.ts'
 
@@ -139,10 +139,11 @@ function ranFile(
 ): Stream | null {
   const path = resolve(word, scope.base)
   if (path === null) return null
-  const text = reader.all.written.get(path)
-  if (text === undefined) {
-    if (!reader.all.downloaded.has(path)) return null
-    record(reader, callOf(program, raw), scope, given, { code_from: 'download', opaque: true })
+  const content = contentOf(reader.all, path)
+  if (content === undefined) return null
+  const { text, source } = content
+  if (text === null) {
+    record(reader, callOf(program, raw), scope, given, { code_from: source, opaque: true })
     return noStream
   }
   if (scope.depth > 12) return null
@@ -169,18 +170,17 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
   for (const [word, access, recursive] of paths) {
     for (const target of targetsOf(word, access, recursive, scope, given)) {
       targets.push(target)
-      const tainted = reader.all.tainted.get(target.path)
-      if ((access === 'read' || access === 'send') && (target.class === 'secret' || tainted))
-        secrets.push(tainted ?? target)
-      if (access === 'send' && tainted) targets.push({ ...tainted, access: 'send' })
+      if (access !== 'read' && access !== 'send') continue
+      const tainted = contentOf(reader.all, target.path)?.secrets ?? []
+      secrets.push(...tainted, ...(target.class === 'secret' ? [target] : []))
+      if (access === 'send') for (const one of tainted) targets.push({ ...one, access: 'send' })
     }
   }
   // What a program with secrets writes has them too.
-  if (secrets.length > 0)
-    for (const { access, path } of targets)
-      if (access === 'write' || access === 'overwrite') reader.all.tainted.set(path, secrets[0]!)
-  if (isDownloader(call.program))
-    for (const { access, path } of targets) if (access === 'write') reader.all.downloaded.add(path)
+  const written = targets.filter(({ access }) => access === 'write' || access === 'overwrite').map(({ path }) => path)
+  const download: Stream = { ...noStream, source: 'download' }
+  const put = isDownloader(call.program) ? download : secrets.length > 0 ? { ...noStream, secrets } : null
+  if (put !== null) for (const path of written) reader.all.files.set(path, put)
   if (call.program === 'wget' || (call.program === 'curl' && call.flags.includes('-O')))
     for (const one of call.args) {
       const path = resolve(
@@ -190,7 +190,7 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
           .at(-1) ?? '',
         scope.base,
       )
-      if (path !== null) reader.all.downloaded.add(path)
+      if (path !== null) reader.all.files.set(path, download)
     }
   if (sends(call)) {
     const streamed = [...(given.stdin?.secrets ?? []), ...given.substituted.flatMap((one) => one.secrets)]
@@ -201,11 +201,11 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
   if (compilers.test(call.program))
     for (const text of [
       given.stdin?.text,
-      ...call.raw.map((one) => reader.all.written.get(resolve(one, scope.base) ?? '')),
+      ...call.raw.map((one) => contentOf(reader.all, resolve(one, scope.base))?.text),
     ])
       if (text != null) takeCode(reader, call.program, text, 'other', scope, nothing, call.raw)
-  if (given.stdin?.text != null && call.program === 'tee')
-    for (const { path } of targets) noteWritten(reader, path, given.stdin.text, scope)
+  if (given.stdin !== null && call.program === 'tee')
+    for (const { path } of targets) noteWritten(reader, path, given.stdin, scope, has(call, '-a'))
   record(reader, call, scope, given, {
     targets: [...given.redirected, ...targets],
     hosts: hosts.map(shown),

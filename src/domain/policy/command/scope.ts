@@ -28,14 +28,10 @@ export interface Collected {
   opaque: Set<string>
   fork_bomb: boolean
   unread: boolean
-  /** Files that a command of this line filled with secrets, by path. */
-  tainted: Map<string, Target>
-  /** Variables that were set to a secret. */
-  taintedNames: Map<string, Target>
-  /** Files that a command of this line downloaded, by path, and variables that it set to a download, by name. */
-  downloaded: Set<string>
-  /** Texts that a command of this line wrote to a file, by path. */
-  written: Map<string, string>
+  /** What commands of this line put into files, by path; into all files of a folder, by its path with a slash at the end. */
+  files: Map<string, Stream>
+  /** What variables were set to that is a secret, downloaded or made so that it can't be read, by name. */
+  names: Map<string, Stream>
   /** Commands that may still be read. */
   left: number
 }
@@ -58,6 +54,15 @@ export interface Reader {
   node(node: SyntaxNode, scope: Scope, stdin: Stream | null): Stream
   /** Reads a command by its words. */
   command(words: readonly string[], scope: Scope, given: Given): Stream
+}
+
+/** What this line put into a file; undefined if it did not. */
+export function contentOf({ files }: Collected, path: string | null): Stream | undefined {
+  if (path === null || files.size === 0) return undefined
+  let found = files.get(path)
+  for (let at = path.length; found === undefined && at > 0; at = path.lastIndexOf('/', at - 1))
+    found = files.get(`${path.slice(0, at)}/`)
+  return found
 }
 
 export const nothing: Given = { stdin: null, substituted: [], assignments: new Map(), redirected: [] }

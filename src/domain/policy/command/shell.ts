@@ -2,7 +2,7 @@
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
 import { callOf, record, runOpaque, shown, sourceOf } from './record.ts'
-import { type Given, inner, type Reader, type Scope } from './scope.ts'
+import { contentOf, type Given, inner, type Reader, type Scope } from './scope.ts'
 
 export function runShell(reader: Reader, program: string, raw: readonly string[], scope: Scope, given: Given): Stream {
   let at = 0
@@ -42,19 +42,10 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
   const file = reads ? undefined : rest[0]
   const args = reads ? rest : rest.slice(1)
   const isInput = file === undefined || file === '-' || file === '/dev/stdin'
-  const [substituted] = given.substituted
-  const path = isInput || file.includes(unknown) ? null : resolve(file, scope.base)
-  const text = isInput
-    ? (given.stdin?.text ?? null)
-    : path === null
-      ? (substituted?.text ?? null)
-      : (reader.all.written.get(path) ?? null)
-  if (text !== null) {
-    record(reader, callOf(program, raw), scope, given, {
-      code_from: (isInput ? given.stdin : substituted)?.source ?? 'text',
-      code: shown(text),
-    })
-    return reader.line(text, deeper(program, args))
+  const content = isInput ? given.stdin : contentOf(reader.all, resolve(file, scope.base))
+  if (content?.text != null) {
+    record(reader, callOf(program, raw), scope, given, { code_from: content.source, code: shown(content.text) })
+    return reader.line(content.text, deeper(program, args))
   }
   if (isInput && given.stdin === null) {
     record(reader, callOf(program, raw), scope, given, {})

@@ -10,6 +10,8 @@ export interface WordTools {
   elementsIn(name: string): readonly string[] | null
   /** Reads what is substituted inside of an expression. */
   readInside(part: WordPart): void
+  /** The path of the file that stands for the output of a script. Also reads what the script runs. */
+  fileOf(script: ParsedScript): string
   /** The output of a substituted script; null if it is only known at run time. Also reads what the script runs. */
   outputOf(script: ParsedScript): string | null
 }
@@ -171,8 +173,11 @@ function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boo
       expanded(part.script === undefined ? null : tools.outputOf(part.script))
       return
     case 'ProcessSubstitution':
-      if (part.script !== undefined) tools.outputOf(part.script)
-      fields.add(unknown)
+      if (part.script !== undefined && part.text.startsWith('<')) fields.add(tools.fileOf(part.script))
+      else {
+        if (part.script !== undefined) tools.outputOf(part.script)
+        fields.add(unknown)
+      }
       return
     case 'ArithmeticExpansion':
       tools.readInside(part)
