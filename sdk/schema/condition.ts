@@ -129,8 +129,18 @@ export const CelCondition = v.strictObject({
   ),
 })
 
-/** Where a path is, or what it is. One path has one class: the first of these that applies. */
-export const pathClasses = ['guard', 'secret', 'vcs', 'root', 'temp', 'inside_project', 'home', 'system'] as const
+/** Where a path is, or what it is. One path has one class: the first of these that applies; `hidden` is a path that a line makes by decoding. */
+export const pathClasses = [
+  'guard',
+  'secret',
+  'vcs',
+  'root',
+  'temp',
+  'inside_project',
+  'home',
+  'system',
+  'hidden',
+] as const
 /** Where a path is, or what it is. */
 export type PathClass = (typeof pathClasses)[number]
 

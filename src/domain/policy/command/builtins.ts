@@ -1,7 +1,8 @@
 /** Commands of the shell itself, which change the state in which later commands run. */
+import { readVariables } from './carried.ts'
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
-import { runOpaque, runVariables } from './record.ts'
+import { runOpaque } from './record.ts'
 import { contentOf, type Given, inner, type Reader, type Scope, variableOf } from './scope.ts'
 
 const done: Stream = { ...noStream, text: '', source: 'text' }
@@ -33,7 +34,11 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
       if (given.redirected.length > 0) noted()
       const before = scope.base.cwd
       const path =
-        to === undefined ? scope.base.home : to === '-' ? variableOf(scope, 'OLDPWD') : resolve(to, scope.base)
+        to === undefined
+          ? scope.base.home
+          : to === '-'
+            ? variableOf(scope, 'OLDPWD')
+            : resolve(to, { ...scope.base, mounts: null })
       scope.vars.set('OLDPWD', before)
       if (to === '-' && path === null) return done
       // A command that goes to a folder above the project leaves it.
@@ -47,7 +52,12 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
     case 'readonly':
     case 'let':
       for (const one of rest) setVariable(scope, rest.includes('-n') ? one.replace('=', `=${unknown}=`) : one)
-      if (name === 'export') runVariables(reader, rest, scope)
+      if (name === 'export')
+        readVariables(
+          reader,
+          rest.map((one) => [one.replace(/=.*$/s, ''), one.replace(/^[^=]*=?/, '')] as const),
+          scope,
+        )
       return rest.length === 0 ? null : done
     case 'unset':
       for (const one of rest) scope.vars.set(one, '')
@@ -89,6 +99,12 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
       if (rest[0] !== '-v' || rest[1] === undefined) return null
       scope.vars.set(rest[1], reader.command(['printf', ...rest.slice(2)], scope, given).text)
       return done
+    case 'hash':
+      if (rest[0] === '-p' && rest[2] !== undefined) scope.base.links.set(rest[2], rest[1]!)
+      return null
+    case 'history':
+      if (rest[0] === '-s') reader.line(rest.slice(1).join(' '), inner(scope))
+      return null
     case 'alias':
       for (const one of rest) {
         const equals = one.indexOf('=')

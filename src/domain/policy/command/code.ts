@@ -25,7 +25,9 @@ import type { Language } from './wrappers.ts'
 
 const maxCode = 20_000
 const encodes =
-  /b64|base_?64|atob|decode64|unhexlify|fromhex|'hex'|decompress|inflate|gunzip|rot_?13|fromCharCode|\bchr\b|marshal|\b(?:un)?pack\b|unescape|decodeURI|revers|\[::-1\]|strrev|\btr\/|\^/i
+  /b64|base_?64|atob|decode64|unhexlify|fromhex|'hex'|decompress|inflate|gunzip|rot_?13|fromCharCode|\bchr\b|marshal|\b(?:un)?pack\b|unescape|decodeURI|revers|\[::-1\]|strrev|\btr\/|\^|%c|charCode|translate|['"]{2}\.join|join\(['"]{2}\)|implode\(['"]{2}/i
+const callsComputed =
+  /\bgetattr\(|globals\(\)|__dict__|__builtins__|\bvars\(|\]\s*\(|\.(?:public_)?send\(|\.constructor\b|&\{|&\$|call_user_func|\$\w+\(/
 /** Reads code. Bounded, and never throws. */
 export function readCode(code: string, language: Language): ReadCode {
   const found: ReadCode = {
@@ -120,7 +122,7 @@ export function readCode(code: string, language: Language): ReadCode {
         all.every((part) => part.length === 1 && part[0]!.kind === 'text')
       )
         found.commands.push(all.flatMap(textsIn))
-      else if (text !== '' && text !== unknown) found.lines.push(text)
+      else if (text.replaceAll(unknown, '').trim() !== '') found.lines.push(text)
       else found.opaque = true
     } else if (
       runsWords.test(name) &&
@@ -135,7 +137,7 @@ export function readCode(code: string, language: Language): ReadCode {
         if (/execl|execv|spawn[lv]/.test(name)) words.splice(hasList(all[1] ?? []) || /execl/.test(name) ? 1 : 0, 1)
         if (words.length > 0) found.commands.push(words)
       } else if (text !== '') found.lines.push(text)
-    } else if (runsCode.test(name) && !/re\.compile|\.exec$/.test(name)) {
+    } else if (runsCode.test(name) && !/re\.compile|\.(?:exec|load)$/.test(name)) {
       const calls = first.filter(({ kind }) => kind === 'name').map((part) => part.text)
       if (calls.some((call) => gets.test(call) && /request|url|http|fetch|open|get/i.test(call)))
         found.runs_download = true
@@ -187,6 +189,12 @@ export function readCode(code: string, language: Language): ReadCode {
     for (const one of code.slice(0, maxCode).matchAll(/do shell script "((?:[^"\\]|\\.){1,2000})"/g))
       found.lines.push(one[1]!)
   readHidden(found, tokens, code, language)
+  // What it calls by a computed name may be anything.
+  if (
+    [...found.lines, ...found.commands.map(([first = '']) => first)].some((one) => one.startsWith(unknown)) ||
+    (found.lines.length + found.commands.length === 0 && callsComputed.test(code) && encodes.test(code))
+  )
+    found.opaque = true
   if (found.opaque && encodes.test(code)) found.encoded = true
   const isLoop = /\bwhile\b|\bfor\b|\bloop\b/.test(code)
   if (isLoop && /\bfork\b/.test(code)) found.fork_bomb = true

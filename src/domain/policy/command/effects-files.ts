@@ -131,7 +131,7 @@ export const dd: Effect = ({ raw }, add) => {
 }
 
 export const devices: Effect = ({ raw }, add) => {
-  for (const one of raw) if (/^\/dev\/|^[A-Za-z]:$/.test(one)) add(one, 'overwrite')
+  for (const one of raw) if (/^\/dev\/|^[A-Za-z]:$|^\0$/.test(one)) add(one, 'overwrite')
 }
 
 export const inPlace: Effect = (call, add) => {

@@ -196,11 +196,21 @@ const table: Record<string, Effect> = {
       for (const one of call.args.slice(2)) add(one, 'send')
     }
   },
+  sqlite3: (call, add) => {
+    if (call.args[0])
+      add(
+        call.args[0],
+        /^\s*(?:select|explain|pragma|\.(?!import|restore))/i.test(call.args[1] ?? '') ? 'read' : 'write',
+      )
+  },
   'set-content': every('overwrite'),
   'out-file': every('overwrite'),
   'clear-content': every('overwrite'),
   'add-content': every('write'),
 }
+
+/** Whether it is known what a program does to files. */
+export const hasEffect = (program: string): boolean => Object.hasOwn(table, program)
 
 /** The effects of a call. Programs that are not known have none. */
 export function effectsOf(call: Call): Effects {

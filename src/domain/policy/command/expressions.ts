@@ -166,7 +166,7 @@ function named(on: Cursor, name: string): Value | null {
     on.at += 3
     return '~'
   }
-  return on.language === 'perl' && /^(?:reverse|join|pack|chr|lc|uc)$/.test(name) ? bareCall(on, name) : null
+  return on.language === 'perl' && /^(?:reverse|join|pack|chr|lc|uc|sprintf)$/.test(name) ? bareCall(on, name) : null
 }
 
 /** A function of a known name, or a method of a known value. */

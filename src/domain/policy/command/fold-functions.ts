@@ -1,5 +1,5 @@
 /** Functions of texts and lists in the languages of one-liners, for constant arguments. */
-import { fromBase64, fromHex, rot13 } from './texts.ts'
+import { fromBase64, fromHex, printf, rot13 } from './texts.ts'
 
 export type Value = string | number | Value[]
 
@@ -89,6 +89,16 @@ export const functions: readonly [RegExp, (args: Value[]) => Value | null][] = [
   [
     /^(?:slice|substr(?:ing)?)$/,
     ([value = '', from = 0, to]) => textOf(value).slice(Number(from), to === undefined ? undefined : Number(to)),
+  ],
+  [
+    /^(?:sprintf|format)$/,
+    ([shape = '', ...values]) =>
+      printf([
+        textOf(shape),
+        ...values.map((one) =>
+          typeof one === 'number' && /%c/.test(textOf(shape)) ? String.fromCharCode(one) : textOf(one),
+        ),
+      ]),
   ],
   [/^concat$/, (all) => textOf(all)],
   [/^(?:expanduser|Path|abspath|realpath|expand_path|Pathname)$/, ([value = '']) => textOf(value)],

@@ -27,6 +27,17 @@ export function fold(tokens: readonly Token[], language: Language): Token[] {
   const known = { names: new Map(), texts: new Map(), loops, functions }
   const on = { tokens, language, ...known, failed: new Set<number>(), at: 0, depth: 0, nested: 0 }
   const out = foldUntil(on, /^$/)
+  // A member by its name in a text.
+  for (let at = 0; at < out.length; at++)
+    if (
+      out[at]!.kind === 'name' &&
+      out[at + 2]?.kind === 'text' &&
+      /^[\w$]+$/.test(out[at + 2]!.text) &&
+      isMarkAt(out, at + 1, '[') &&
+      isMarkAt(out, at + 3, ']') &&
+      isMarkAt(out, at + 4, '(')
+    )
+      out.splice(at, 4, { kind: 'name', text: `${out[at]!.text}.${out[at + 2]!.text}` })
   // A name may be used before what gives it a meaning: `[rmtree(one) for one in …]`.
   for (const [at, one] of loops.size + functions.size > 0 ? out.entries() : []) {
     if (one.kind !== 'name') continue
@@ -71,6 +82,8 @@ function next(on: Folding, one: Token): Token[] {
   const known = one.kind === 'name' && !isMark(on, '(') ? on.texts.get(one.text) : undefined
   return [known === undefined ? one : textToken(known)]
 }
+const isMarkAt = (tokens: readonly Token[], at: number, text: string): boolean =>
+  tokens[at]?.kind === 'mark' && tokens[at]?.text === text
 const textToken = (text: string, quote = '"'): Token => ({ kind: 'text', text, quote })
 const mark = (text: string): Token => ({ kind: 'mark', text })
 const listed = (texts: readonly string[]): Token[] => [

@@ -9,21 +9,6 @@ import { contentOf, nothing, type Scope, variableOf } from './scope.ts'
 import { fromBase64 } from './texts.ts'
 import { shells } from './wrappers.ts'
 
-/** Settings of git whose value is a command. */
-const commandSettings =
-  /^(?:core\.(?:sshcommand|pager|editor|fsmonitor)|diff\.external|pager\.\w+|sequence\.editor|credential\.helper|filter\.[\w.-]+\.(?:clean|smudge)|gpg\.program|uploadpack\.packobjectshook)$/i
-
-/** Variables whose value git runs. */
-const gitPrograms = [
-  'GIT_SSH_COMMAND',
-  'GIT_SSH',
-  'GIT_EDITOR',
-  'GIT_SEQUENCE_EDITOR',
-  'GIT_PAGER',
-  'GIT_EXTERNAL_DIFF',
-  'GIT_ASKPASS',
-]
-
 /** Settings of git on the line, also those in variables. */
 function gitSettings(call: Call, at: Scope): string[] {
   const variable = (name: string) => variableOf(at, name) ?? ''
@@ -53,11 +38,7 @@ export const git: Run = (call, { lines, words, reader, at }) => {
     if (key.toLowerCase() === `alias.${name}`) {
       if (value.startsWith('!')) lines(`${value.slice(1)} ${call.args.slice(1).join(' ')}`)
       else words(['git', ...value.split(/\s+/), ...call.raw.slice(call.raw.indexOf(name!) + 1)])
-    } else if (commandSettings.test(key)) lines(value.replace(/^!/, ''))
-  }
-  for (const variable of gitPrograms) {
-    const value = variableOf(at, variable)
-    if (value !== null) lines(value)
+    }
   }
   // After its first word, -C is another option.
   const folder = splitArguments('git', call.raw.slice(0, call.end)).values['-C']
@@ -69,7 +50,7 @@ export const git: Run = (call, { lines, words, reader, at }) => {
           cwd: folder.split('\n').reduce<string | null>((cwd, one) => resolve(one, { ...at.base, cwd }), at.base.cwd),
         }
   for (const one of call.args) if (one.startsWith('ext::')) lines(one.slice(5).replaceAll('%', '').trim())
-  if (name === 'bisect' && call.args[1] === 'run') words(call.args.slice(2))
+  if (name === 'bisect' && call.args[1] === 'run') words(call.raw.slice(call.raw.indexOf('run') + 1))
   if (name === 'submodule' && call.args[1] === 'foreach')
     lines(
       call.args
@@ -77,12 +58,6 @@ export const git: Run = (call, { lines, words, reader, at }) => {
         .filter((one) => !one.startsWith('-'))
         .join(' '),
     )
-  if (name === 'rebase') lines(...(call.values['-x'] ?? call.values['--exec'] ?? '').split('\n'))
-  if (name === 'filter-branch')
-    for (const [at_, one] of call.raw.entries())
-      if (/^--(?:tree|index|env|msg|commit)-filter$/.test(one)) lines(call.raw[at_ + 1])
-  if (name === 'config' && /^(?:--\w+ )*alias\./.test(call.args.slice(1).join(' ')) && call.args[2]?.startsWith('!'))
-    lines(call.args[2].slice(1))
   if (deeper === null) return null
   const rest = call.raw.slice(call.end)
   reader.command(
@@ -108,17 +83,12 @@ export const awk: Run = (call, { lines, scope, given }) => {
   const targets = effectsOf(call).paths.flatMap(([word, access, recursive]): Target[] =>
     [targetOf(word, access, scope.base, recursive)].filter((one) => one !== null),
   )
-  return { targets, code, ...(runsInput && given.stdin && { code_from: given.stdin.source }) }
-}
-
-export const tar: Run = ({ raw, values }, { lines }) => {
-  for (const one of raw)
-    lines(
-      /^--checkpoint-action=exec=(.+)$/.exec(one)?.[1],
-      /^--(?:to-command|use-compress-program|rmt-command|rsh-command)=(.+)$/.exec(one)?.[1],
-    )
-  lines(/^exec=(.+)$/.exec(values['--checkpoint-action'] ?? '')?.[1], values['-I'], values['--to-command'])
-  return null
+  return {
+    targets,
+    code,
+    ...(read.encoded && { code_from: 'decoded', opaque: true }),
+    ...(runsInput && given.stdin && { code_from: given.stdin.source, opaque: given.stdin.text === null }),
+  }
 }
 
 export const later: Run = (_, { lines, given }) => {
@@ -210,7 +180,6 @@ export const make: Run = ({ raw, values }, { lines, given, reader, at }) => {
 
 /** How programs with a language or a prompt of their own run a line of a shell: in an argument, or in what they read. */
 const escapes: readonly [program: RegExp, line: RegExp][] = [
-  [/^(?:npm|pnpm|yarn)$/, /^scripts\.[\w:-]{1,80}=(.+)$/g],
   [/^(?:sqlite3|litecli|duckdb)$/, /^[ \t]{0,40}\.(?:shell|system|sh)[ \t]{1,40}(.+)$/gm],
   [/^(?:sqlite3|litecli|duckdb)$/, /^[ \t]{0,40}\.(?:output|once|import)[ \t]{1,40}"?\|([^"\n]+)/gm],
   [
@@ -230,10 +199,7 @@ const escapes: readonly [program: RegExp, line: RegExp][] = [
   ],
   [/^g?sed$/, /(?:^|[;\n{])[ \t]{0,40}(?:\d{1,9}|\$|\/[^/\n]{0,80}\/)?e[ \t]{1,40}([^\n]+)$/gm],
   [/^(?:jq|yq)$/, /\bsystem[ \t]{0,40}\(?"([^"]+)"/g],
-  [
-    /^(?:rsync|scp|fzf|sk|kubectl|ssh|scp|sftp|autossh|mosh)$/,
-    /(?:Proxy|Local|KnownHosts)Command[= ](.+)$|(?:execute|become|reload)(?:-silent)?[(:]([^)\n]+)/gm,
-  ],
+  [/^(?:rsync|scp|fzf|sk|kubectl|ssh|scp|sftp|autossh|mosh)$/, /(?:execute|become|reload)(?:-silent)?[(:]([^)\n]+)/gm],
 ]
 
 /** `e` of sed runs what it reads. */
@@ -249,38 +215,8 @@ export const sed: Run = ({ raw }, { lines, given }) => {
   return { code_from: given.stdin.source, opaque: given.stdin.text === null }
 }
 
-/** Options of programs whose value is a line of a shell. */
-const lineOptions: Record<string, string> = {
-  git: '--upload-pack --receive-pack --extcmd --open-files-in-pager',
-  split: '--filter',
-  man: '-P --pager',
-  sort: '--compress-program',
-  zip: '-TT --unzip-command',
-  rg: '--pre',
-  rsync: '-e --rsh --rsync-path',
-  fzf: '--preview',
-  go: '-exec -toolexec',
-  capsh: '-c',
-  'start-stop-daemon': '--exec -x -a --startas',
-  gcc: '-wrapper',
-  tcpdump: '-z',
-  openvpn: '--up --down',
-  xterm: '-e',
-  konsole: '-e',
-  alacritty: '-e --command',
-  'gnome-terminal': '-e --command',
-  rclone: '--password-command',
-  restic: '--password-command',
-}
-
 /** Lines of a shell that a program runs by the escapes of its own language. */
 export const escapedIn = ({ program, raw }: Call, input: string | null): string[] => [
-  ...(lineOptions[program] ?? '').split(' ').flatMap((option) =>
-    raw.flatMap((one, at) => {
-      const value = one === option ? raw[at + 1] : one.startsWith(`${option}=`) ? one.slice(option.length + 1) : ''
-      return option === '' || !value || /^ssh\b/.test(value) ? [] : [value]
-    }),
-  ),
   ...escapes.flatMap(([name, line]) =>
     name.test(program)
       ? [...raw, input ?? ''].flatMap((text) =>

@@ -3,21 +3,7 @@ import type { Call } from './effects.ts'
 import { effectsOf } from './effects.ts'
 import { container, kubectl } from './inside-containers.ts'
 import { afterOptions, type Inside, type Run } from './inside-run.ts'
-import {
-  awk,
-  cmd,
-  crontab,
-  escapedIn,
-  git,
-  later,
-  make,
-  packages,
-  powershell,
-  sed,
-  shx,
-  tar,
-  tmux,
-} from './inside-tools.ts'
+import { awk, cmd, crontab, escapedIn, git, later, make, packages, powershell, sed, shx, tmux } from './inside-tools.ts'
 import { found, noStream } from './output.ts'
 import { targetOf, unknown } from './paths.ts'
 import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
@@ -143,9 +129,6 @@ const table: Record<string, Run> = {
   nawk: awk,
   sed,
   gsed: sed,
-  tar,
-  gtar: tar,
-  bsdtar: tar,
   at: later,
   batch: later,
   crontab,

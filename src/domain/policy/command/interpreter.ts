@@ -45,7 +45,9 @@ export function runInterpreter(
   const read = takeCode(reader, program, code, language, scope, given, raw, source)
   // node -p prints the value of its code.
   const printed = /^(?:-p|--print|-pe)$/.test(raw[at] ?? '') && language === 'javascript' ? read.value : read.printed
-  return printed === null || printed.includes(unknown) ? noStream : { ...noStream, text: printed, source: 'text' }
+  return printed === null || printed.includes(unknown)
+    ? { ...noStream, from: [program, ...(at === -1 ? [] : [`${program} -c`]), ...(given.stdin?.from ?? [])] }
+    : { ...noStream, text: printed, source: 'text' }
 }
 
 /** Reads the code of an interpreter. */

@@ -92,6 +92,11 @@ const decoders = new Set([
   'gzip',
   'iconv',
 ])
+const makers = new Set(
+  'sed gsed awk gawk mawk cut fold paste column nl head tail dd strings date fmt pr shuf expr split fc'.split(' '),
+)
+/** Whether a program makes a text of another one, by parts or other characters. */
+export const makesText = (program: string): boolean => makers.has(program) || decoders.has(program)
 /** Programs whose output is their input, or a part of it. */
 const passing = new Set([
   'cat',
@@ -141,6 +146,9 @@ const passing = new Set([
 
 const known = (text: string | null): string | null => (text === null || text.includes(unknown) ? null : text)
 
+/** A tilde that was in quotes, which stands for a file while it is a path. */
+const quoted = (word: string): string => word.replace(/^\.\/(?=~)/, '')
+
 /** What a program prints. @param read targets that it reads */
 export function outputOf(
   program: string,
@@ -164,13 +172,13 @@ export function outputOf(
   switch (program) {
     case 'echo': {
       const first = raw.findIndex((one) => !/^-[neE]+$/.test(one))
-      const words = first === -1 ? [] : raw.slice(first)
+      const words = (first === -1 ? [] : raw.slice(first)).map(quoted)
       const isEscaped = raw.slice(0, raw.length - words.length).some((one) => one.includes('e'))
       const text = words.join(' ')
       return stream(`${isEscaped ? unescaped(text) : text}\n`, 'text', words)
     }
     case 'printf':
-      return stream(printf(raw[0] === '--' ? raw.slice(1) : raw), 'text', raw.slice(1))
+      return stream(printf((raw[0] === '--' ? raw.slice(1) : raw).map(quoted)), 'text', raw.slice(1))
     case 'base64':
     case 'openssl': {
       const isDecoding = flags.some((one) => one === '-d' || one === '--decode' || one === '-D')
@@ -208,6 +216,11 @@ export function outputOf(
       if (text !== null) return stream(text, 'decoded')
       break
     }
+    case 'lsblk':
+    case 'findmnt':
+    case 'df':
+    case 'blkid':
+      return stream(null, 'output', [`/dev/${unknown}`])
     case 'yes':
       return stream('y\ny\n', 'text')
     case 'ls':
@@ -218,6 +231,16 @@ export function outputOf(
         'output',
         args.length === 0 ? ['./*'] : args.map((one) => (flags.includes('-d') ? one : `${one}/*`)),
       )
+    case 'rg':
+    case 'ag':
+    case 'grep':
+    case 'tree':
+    case 'locate':
+    case 'du': {
+      const places = args.filter((one) => /^[~./]/.test(one)).map((one) => `${one}/${unknown}`)
+      if (given !== null || places.length === 0) break
+      return { ...stream(null, 'output', places), secrets: [...secrets, ...passed] }
+    }
     case 'find':
     case 'fd':
       return stream(null, 'output', program === 'find' ? found(raw) : [])

@@ -141,7 +141,7 @@ export function classOf(path: string, { project, home }: Base): PathClass {
   return 'system'
 }
 
-const disks = /^\/dev\/(?:r?disk\d|[shvx]v?d[a-z]|disk\/by-|nvme\d|mmcblk\d|dm-\d|mapper\/.|md\d|zd\d|loop\d)/
+const disks = /^\/dev\/(?:\0|r?disk\d|[shvx]v?d[a-z]|disk\/by-|nvme\d|mmcblk\d|dm-\d|mapper\/.|md\d|zd\d|loop\d)/
 
 /** All of something: a disk, the project, a folder above it, a home folder, or a folder directly in the root of a file system. */
 function isWhole(path: string, { project, home }: Base): boolean {

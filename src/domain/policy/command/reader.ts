@@ -50,7 +50,10 @@ export function readLine(
   }
   try {
     // A Windows path has no escapes.
-    reader.line(/(?:^|[\s"'=])[A-Za-z]:\\/.test(text) ? text.replace(/\\(?=[\w.$%*-]|$|["'\s])/g, '/') : text, scope)
+    reader.line(
+      /(?:^|[\s"'=])[A-Za-z]:\\(?!n(?:\\|["']))/.test(text) ? text.replace(/\\(?=[\w.$%*-]|$|["'\s])/g, '/') : text,
+      scope,
+    )
   } catch {
     all.opaque.add('it could not be read')
     all.unread = true
@@ -130,6 +133,7 @@ function readNode(reader: Reader, node: SyntaxNode, scope: Scope, stdin: Stream 
       const name = node.name.value
       if (startsItself(node.body, name)) reader.all.fork_bomb = true
       scope.functions.set(name, node.body)
+      if (name === 'command_not_found_handle') readNode(reader, node.body, inner(scope), null)
       return noOutput
     }
     case 'If':
@@ -216,6 +220,9 @@ function readCommand(reader: Reader, node: Command, scope: Scope, before: Stream
     if (!isAssignment(one)) continue
     note(one)
     const value = elementsOf(one.value, tools)
+    // Arithmetic runs what an index substitutes.
+    const index = /\[\$\((.+)\)\]/s.exec(value)?.[1]
+    if (index !== undefined) reader.line(index, inner(scope))
     assignments.set(one.name, one.append ? `${variableOf(scope, one.name) ?? ''}${value}` : value)
   }
   const set = (at: Scope) => {

@@ -2,8 +2,9 @@
 import type { Call } from './effects.ts'
 import type { CodeSource, Invocation, Target } from './model.ts'
 import { splitArguments } from './options.ts'
+import { makesText, mixed, type Stream } from './output.ts'
 import { resolve, targetOf, unknown } from './paths.ts'
-import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import { contentOf, type Given, type Reader, type Scope } from './scope.ts'
 
 const maxArgument = 4_096
 export const shown = (text: string): string => text.replaceAll(unknown, '?').slice(0, maxArgument)
@@ -49,6 +50,16 @@ export function runOpaque(reader: Reader, program: string, raw: readonly string[
   })
 }
 
+/** Where code is from that is made of these: a part of a text, or a text with other characters, hides what it says. */
+export const worstOf = (all: readonly Stream[], makes = makesText): CodeSource =>
+  mixed(
+    all.map((one) =>
+      one.text === null && /^(?:output|file)$/.test(one.source) && one.from.some(makes)
+        ? { ...one, source: 'decoded' }
+        : one,
+    ),
+  ).source
+
 /** Where code is from that is not on the line itself: what is substituted, what a pipeline sends, or a file. */
 export function sourceOf(
   reader: Reader,
@@ -56,13 +67,17 @@ export function sourceOf(
   scope: Scope,
   { stdin, substituted }: Given,
 ): CodeSource {
-  const sources = [...substituted, ...(stdin === null ? [] : [stdin])].map(({ source }) => source)
-  for (const worst of ['download', 'decoded'] as const) if (sources.includes(worst)) return worst
+  // What the code of a one-liner prints is code that it makes.
+  const worst = worstOf(
+    [...substituted, ...(stdin === null ? [] : [stdin])],
+    (one) => makesText(one) || one.endsWith(' -c'),
+  )
+  if (worst === 'download' || worst === 'decoded') return worst
   const file = raw.find((one) => !one.startsWith('-'))
   const content = file === undefined ? undefined : contentOf(reader.all, resolve(file, scope.base))
   if (content !== undefined) return content.source
   if (file !== undefined && !file.includes(unknown)) return 'file'
-  return sources.includes('output') || raw.some((one) => one.includes(unknown)) ? 'output' : 'file'
+  return worst === 'output' || raw.some((one) => one.includes(unknown)) ? 'output' : 'file'
 }
 
 /** The targets of a word; several if it stands for what a program before it lists. */
@@ -74,18 +89,7 @@ export function targetsOf(
   given: Given,
 ): Target[] {
   const listed = word === unknown ? given.substituted.flatMap(({ paths }) => paths) : []
+  if (word === unknown && listed.length === 0 && given.substituted.some(({ source }) => source === 'decoded'))
+    return [{ path: '?', class: 'hidden', access, outside: true, whole: false, recursive }]
   return (listed.length > 0 ? listed : [word]).flatMap((one) => targetOf(one, access, scope.base, recursive) ?? [])
-}
-
-/** Variables whose value a program runs as a line, or reads one from. */
-const runVariable =
-  /^(PROMPT_COMMAND|\w*PAGER|EDITOR|VISUAL|LESSOPEN|LESSCLOSE|BROWSER|SUDO_ASKPASS|SSH_ASKPASS|RSYNC_RSH|CVS_RSH|FCEDIT|FZF_DEFAULT_COMMAND)=(.+)$|^(?:BASH_ENV|ENV)=(.+)$/s
-
-export function runVariables(reader: Reader, assigned: readonly string[], scope: Scope): void {
-  for (const one of assigned) {
-    const [, name, line, file] = runVariable.exec(one) ?? []
-    const at = inner(scope, { via: [...scope.via, name ?? 'source'] })
-    if (line !== undefined) reader.line(line, at)
-    if (file !== undefined && file !== unknown) reader.command(['bash', file], at, nothing)
-  }
 }

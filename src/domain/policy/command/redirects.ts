@@ -1,8 +1,9 @@
 /** Expands the words of a command, and opens what its redirects name. */
 import { forEachChild, type Redirection, type SyntaxNode } from 'unbash'
 import type { Target } from './model.ts'
-import { joined, noStream, type Stream } from './output.ts'
+import { joined, mixed, noStream, type Stream } from './output.ts'
 import { resolve, targetAt, unknown } from './paths.ts'
+import { worstOf } from './record.ts'
 import { contentOf, elementsIn, inner, nothing, type Reader, type Scope, variableOf } from './scope.ts'
 import { bodyOf, textOf, type WordTools } from './words.ts'
 
@@ -20,6 +21,7 @@ export function toolsFor(reader: Reader, scope: Scope, stdin: Stream | null, sub
       if (made) substituted.push(made)
       return variableOf(scope, name)
     },
+    noteComputed: () => void substituted.push({ ...noStream, source: 'decoded' }),
     readInside(part) {
       const read = (node: SyntaxNode, depth: number): void =>
         forEachChild(node, (child) => {
@@ -63,23 +65,27 @@ export function openAll(
   const targets: Target[] = []
   const tools = toolsFor(reader, scope, before, substituted)
   const put = (text: string): Stream => ({
-    ...noStream,
-    text: text.includes(unknown) ? null : text,
-    source: text.includes(unknown) ? 'output' : 'text',
-    secrets: substituted.flatMap((one) => one.secrets),
+    ...mixed(substituted),
+    ...(text.includes(unknown) ? { source: worstOf(substituted), part: text } : { text, source: 'text' }),
   })
+  const open = ({ descriptor }: Redirection, stream: Stream): void => {
+    if (descriptor?.type === 'FileDescriptor' && descriptor.value > 2)
+      reader.all.files.set(`/dev/fd/${descriptor.value}`, stream)
+    else stdin = stream
+  }
   for (const one of redirects) {
     if (one.type === 'HereString') {
       const from = substituted.length
       const text = textOf(one.target, tools)
-      stdin = text === unknown && substituted.length > from ? substituted.at(-1)! : put(`${text}\n`)
+      open(one, text === unknown && substituted.length > from ? substituted.at(-1)! : put(`${text}\n`))
       continue
     }
     if (one.type === 'HereDoc') {
       const body = bodyOf(one.body.text, one.delimiter?.quoted ? undefined : one.body.parts, tools)
-      stdin = put(one.operator === '<<-' ? body.replace(/^\t+/gm, '') : body)
+      open(one, put(one.operator === '<<-' ? body.replace(/^\t+/gm, '') : body))
       continue
     }
+    if (one.operator === '<&') stdin = contentOf(reader.all, `/dev/fd/${one.target?.value}`) ?? stdin
     if (one.target === undefined || (/&$/.test(one.operator) && /^(?:\d+|-)$/.test(one.target.value))) continue
     const word = textOf(one.target, tools)
     if (word.startsWith('/dev/tcp/') || word.startsWith('/dev/udp/')) {
@@ -101,11 +107,8 @@ export function openAll(
       scope.base,
     )
     if (isRead) {
-      stdin = contentOf(reader.all, path) ?? {
-        ...noStream,
-        source: 'file',
-        secrets: target.class === 'secret' ? [target] : [],
-      }
+      const content = contentOf(reader.all, path)
+      open(one, content ?? { ...noStream, source: 'file', secrets: target.class === 'secret' ? [target] : [] })
     }
     targets.push(target)
   }

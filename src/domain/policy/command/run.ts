@@ -1,11 +1,12 @@
 /** Reads one command by its words: what it is, what it does, and what it runs in turn. */
+import { readCarried } from './carried.ts'
 import { type Call, effectsOf, has, sends } from './effects.ts'
 import { runInside } from './inside.ts'
 import { runInterpreter, takeCode } from './interpreter.ts'
 import type { Target } from './model.ts'
 import { isDownloader, noStream, outputOf, type Stream } from './output.ts'
-import { resolve, unknown } from './paths.ts'
-import { callOf, record, runOpaque, runVariables, shown, targetsOf } from './record.ts'
+import { resolve, targetOf, unknown } from './paths.ts'
+import { callOf, record, runOpaque, shown, targetsOf, worstOf } from './record.ts'
 import { noteWritten } from './redirects.ts'
 import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 import { runShell } from './shell.ts'
@@ -22,16 +23,17 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
   if (named === '') return noStream
   // A glob in the name of a program stands for one of the system.
   const first = named.replace(/\[(.)\]/g, '$1').replace(/(?<=\/)[^/]*[*?][^/]*$/, unknown)
-  // A part that is not known may be empty, and the words after it a command.
-  const rest = first.replaceAll(unknown, '')
-  if (first.includes(unknown)) {
+  const base = first.replace(/^.*\/(?=.)/s, '')
+  if (base.includes(unknown)) {
+    // A part that is not known may be empty, and the words after it a command.
+    const rest = first.replaceAll(unknown, '')
     if (rest === '') {
       if (/^[a-z]/.test(raw[0] ?? '')) reader.command(raw, inner(scope), given)
-    } else if (/^[\w./-]+$/.test(rest)) reader.command([rest, ...raw], inner(scope), given)
+    } else if (/^[\w./-]+$/.test(rest) && !rest.endsWith('/')) reader.command([rest, ...raw], inner(scope), given)
   }
-  if (first === unknown || first.startsWith(unknown)) {
+  if (base.startsWith(unknown)) {
     reader.all.opaque.add('the name of a program is only known at run time')
-    const source = given.substituted[0]?.source ?? 'output'
+    const source = worstOf(given.substituted)
     // What deletes by its options is taken for it.
     const deletes = raw.some((one) => /^-[a-zA-Z]*(?:rf|fr|Rf|fR)/.test(one)) ? callOf('rm', raw).args : []
     record(reader, callOf('', raw), scope, given, {
@@ -41,8 +43,13 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
     })
     return noStream
   }
-  const place = first.includes('/') ? resolve(first, scope.base) : null
-  const program = nameOf((place && scope.base.links.get(place)) ?? first)
+  // A name that this line gave to another program, or to a file that it wrote, is looked for in the folders that it set.
+  const folders = first.includes('/') ? [] : (scope.vars.get('PATH') ?? '').split(':').slice(0, 8)
+  const places = first.includes('/') ? [first] : folders.map((one) => `${one}/${first}`)
+  const [place = null] = places
+    .flatMap((one) => resolve(one, scope.base) ?? [])
+    .filter((one) => scope.base.links.has(one) || reader.all.files.has(one))
+  const program = nameOf(scope.base.links.get(place ?? first) ?? first)
   const known = scope.functions.get(program)
   if (known !== undefined && !scope.running.includes(known)) {
     const at = { ...scope, args: raw, running: [...scope.running, known], depth: scope.depth + 1 }
@@ -51,7 +58,8 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
     scope.base = at.base
     return output
   }
-  const file = first.includes('/') ? ranFile(reader, program, first, raw, scope, given) : null
+  const file =
+    place !== null || first.includes('/') ? ranFile(reader, program, place ?? first, raw, scope, given) : null
   if (file !== null) return file
   const alias = scope.aliases.get(program)
   if (alias !== undefined && !scope.running.includes(program)) {
@@ -62,12 +70,7 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
       given.stdin,
     )
   }
-  if (given.assignments.size > 0)
-    runVariables(
-      reader,
-      [...given.assignments].map((one) => one.join('=')),
-      scope,
-    )
+  readCarried(reader, callOf(program, raw), scope, given)
   if (shells.has(program)) return runShell(reader, program, raw, scope, given)
   if (asksForHelp(program, raw)) {
     record(reader, callOf('man', [program]), scope, { ...given, stdin: null }, {})
@@ -154,6 +157,9 @@ function ranFile(
 const compilers =
   /^(?:gcc|g\+\+|cc|c99|clang(?:\+\+)?|tcc|rustc|go|javac|java|zig|swiftc|ghc|nim|crystal|kotlinc|scalac|dotnet|v)$/
 
+/** Programs that print their words. */
+const passesWords = /^(?:echo|printf)$/
+
 /** Commands whose output is a secret. */
 const printsSecrets =
   /^(?:gh auth (?:token|status .*(?:-t|--show-token))|glab auth token|gcloud auth (?:application-default )?print-|az account get-access-token|aws (?:configure get|configure export-credentials|sts get-session|secretsmanager get-secret|ssm get-parameter|ecr get-login)|heroku auth:token|security (?:find-\w+-password|dump-keychain|export)|secret-tool (?:lookup|search)|pass (?:show |-c )?\w|op (?:read|item get)|bw (?:get|list|export)|lpass show|vault (?:read|kv get|token lookup)|doppler secrets|kubectl (?:.* )?get secrets?|oc (?:whoami -t|get secret)|git credential fill|npm token|docker-credential-\S+ get|gpg(?:2)? (?:.* )?(?:--export-secret|-d|--decrypt)|sops (?:-d|--decrypt)|keyring get|infisical secrets|fnox get|chezmoi secret|history) /
@@ -179,7 +185,12 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
   // What a program with secrets writes has them too.
   const written = targets.filter(({ access }) => access === 'write' || access === 'overwrite').map(({ path }) => path)
   const download: Stream = { ...noStream, source: 'download' }
-  const put = isDownloader(call.program) ? download : secrets.length > 0 ? { ...noStream, secrets } : null
+  const put =
+    isDownloader(call.program) || (hosts.length > 0 && /^(?:scp|rsync)$/.test(call.program))
+      ? download
+      : secrets.length > 0
+        ? { ...noStream, secrets }
+        : null
   if (put !== null) for (const path of written) reader.all.files.set(path, put)
   if (call.program === 'wget' || (call.program === 'curl' && call.flags.includes('-O')))
     for (const one of call.args) {
@@ -188,10 +199,24 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
           .replace(/[?#].*$/, '')
           .split('/')
           .at(-1) ?? '',
-        scope.base,
+        { ...scope.base, cwd: resolve(call.values['-P'] ?? '.', scope.base) },
       )
       if (path !== null) reader.all.files.set(path, download)
     }
+  // What comes out of a downloaded archive is downloaded; in a project it is unpacked to be built.
+  const clones = call.program === 'git' && call.args[0] === 'clone'
+  const into = clones
+    ? call.args[2]
+    : /^(?:tar|gtar|bsdtar|unzip)$/.test(call.program)
+      ? (call.values['-C'] ?? call.values['-d'])
+      : undefined
+  const unpacked = into === undefined ? null : targetOf(into, 'write', scope.base)
+  const archives = [
+    given.stdin,
+    ...[...call.args, call.values['-f'] ?? ''].map((one) => contentOf(reader.all, resolve(one, scope.base))),
+  ]
+  if (unpacked?.class === 'temp' && (clones || archives.some((one) => one?.source === 'download')))
+    reader.all.files.set(`${unpacked.path}/`, download)
   if (sends(call)) {
     const streamed = [...(given.stdin?.secrets ?? []), ...given.substituted.flatMap((one) => one.secrets)]
     for (const one of streamed) targets.push({ ...one, access: 'send' })
@@ -241,7 +266,24 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
       whole: false,
       recursive: false,
     })
-  return outputOf(call.program, call.raw, call.args, call.flags, given.stdin, secrets)
+  // What reads a file of this line has its text before it.
+  const [file] =
+    given.stdin === null
+      ? call.args.slice(-1).flatMap((one) => contentOf(reader.all, resolve(one, scope.base)) ?? [])
+      : []
+  const output = outputOf(
+    call.program,
+    call.raw,
+    file ? call.args.slice(0, -1) : call.args,
+    call.flags,
+    given.stdin ?? file ?? null,
+    secrets,
+  )
+  const made =
+    output.text === null && output.source === 'output' && passesWords.test(call.program)
+      ? worstOf(given.substituted)
+      : 'text'
+  return made === 'decoded' || made === 'download' ? { ...output, source: made } : output
 }
 
 /** Statements for a database, from an option or the input. */

@@ -48,17 +48,17 @@ export function tokensOf(code: string, language: Language): Token[] {
       at += quote.length
       tokens.push({ kind: 'text', text, quote })
     } else if (
-      (language === 'ruby' && /^%x[({[<|!]/.test(code.slice(at, at + 3))) ||
+      (language === 'ruby' && /^%[xqQwW][({[<|!]/.test(code.slice(at, at + 3))) ||
       (language === 'perl' && /^q[xqw]?[({[<|!/]/.test(code.slice(at, at + 3)) && !/[\w$.]/.test(code[at - 1] ?? ' '))
     ) {
-      const shape = /^(?:%x|q[xqw]?)(.)/.exec(code.slice(at, at + 3))!
+      const shape = /^(?:%[xqQwW]|q[xqw]?)(.)/.exec(code.slice(at, at + 3))!
       const close = ({ '(': ')', '{': '}', '[': ']', '<': '>' } as Record<string, string>)[shape[1]!] ?? shape[1]!
       const end = code.indexOf(close, at + shape[0].length)
       const until = end === -1 ? code.length : end
       tokens.push({
         kind: 'text',
         text: code.slice(at + shape[0].length, until),
-        quote: /x./.test(shape[0]) ? '`' : shape[0].startsWith('qw') ? 'qw' : "'",
+        quote: /x./.test(shape[0]) ? '`' : /w./i.test(shape[0]) ? 'qw' : "'",
       })
       at = until + 1
     } else {

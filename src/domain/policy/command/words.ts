@@ -8,6 +8,8 @@ export interface WordTools {
   valueOf(name: string): string | null
   /** The elements of an array, or of `@`; null if they are only known at run time, or if it is something else. */
   elementsIn(name: string): readonly string[] | null
+  /** Notes that a part of a word is made of what the line says, in a way that is not computed here. */
+  noteComputed(): void
   /** Reads what is substituted inside of an expression. */
   readInside(part: WordPart): void
   /** The path of the file that stands for the output of a script. Also reads what the script runs. */
@@ -166,9 +168,12 @@ function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boo
     case 'SimpleExpansion':
       expanded(tools.valueOf(part.text.slice(1)))
       return
-    case 'ParameterExpansion':
-      expanded(parameter(part, tools))
+    case 'ParameterExpansion': {
+      const value = parameter(part, tools)
+      if (value === null && part.operation !== undefined && tools.valueOf(part.parameter) !== null) tools.noteComputed()
+      expanded(value)
       return
+    }
     case 'CommandExpansion':
       expanded(part.script === undefined ? null : tools.outputOf(part.script))
       return
@@ -181,6 +186,7 @@ function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boo
       return
     case 'ArithmeticExpansion':
       tools.readInside(part)
+      if (!/[a-z]/i.test(part.text)) tools.noteComputed()
       fields.add(/^\$\(\((\d{1,9})\)\)$/.exec(part.text)?.[1] ?? unknown)
       return
     case 'ExtendedGlob':
@@ -189,6 +195,24 @@ function addPart(part: WordPart, fields: Fields, tools: WordTools, isQuoted: boo
     case 'BraceExpansion':
       fields.add((braced(part.text) ?? [part.text])[0]!)
       return
+  }
+}
+
+/** Whether a text is what a pattern of `*` and `?` takes. */
+function globbed(pattern: string): (text: string) => boolean {
+  const parts = pattern.split('*')
+  const [first = '', last = ''] = [parts[0], parts.at(-1)]
+  const fits = (text: string, part: string, at: number): boolean =>
+    [...part].every((one, index) => at + index < text.length && (one === '?' || one === text[at + index]))
+  return (text) => {
+    if (parts.length === 1) return text.length === pattern.length && fits(text, pattern, 0)
+    if (text.length < first.length + last.length || !fits(text, first, 0)) return false
+    let at = first.length
+    for (const part of parts.slice(1, -1)) {
+      while (at < text.length && !fits(text, part, at)) at++
+      at += part.length
+    }
+    return at <= text.length - last.length && fits(text, last, text.length - last.length)
   }
 }
 
@@ -238,9 +262,16 @@ function parameter(
         : value.slice(0, 1).toLowerCase() + value.slice(1)
     case 'Remove': {
       const pattern = textOf(operation.operand, tools)
-      if (value === null || /[*?[]/.test(pattern)) return null
-      if (operation.operator.startsWith('#')) return value.startsWith(pattern) ? value.slice(pattern.length) : value
-      return value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) : value
+      if (value === null || pattern.includes('[')) return null
+      const isLong = operation.operator.length === 2
+      const lengths = Array.from({ length: Math.min(value.length, 1_000) + 1 }, (_, at) =>
+        isLong ? value!.length - at : at,
+      )
+      const isStart = operation.operator.startsWith('#')
+      const matches = globbed(pattern)
+      const found = lengths.find((one) => matches(isStart ? value!.slice(0, one) : value!.slice(value!.length - one)))
+      if (found === undefined) return value
+      return isStart ? value.slice(found) : value.slice(0, value.length - found)
     }
     case 'Transform':
       return value !== null && textOf(operation.operand, tools) === 'E' ? unescaped(value) : value

@@ -23,35 +23,24 @@ interface Wrapper {
   folder?: string
 }
 
-/** Programs that run the rest of their arguments, and nothing else of interest. */
-const plain =
-  'numactl setarch linux32 linux64 i386 choom rlwrap tini dumb-init chronic ifne retry bwrap su-exec setpriv cgexec daemonize eatmydata nocache systemd-cat tsp nq trickle runcon s6-setsidgid setlock softlimit chpst envdir faketime multitime tsocks vglrun cpulimit dtach abduco ld-linux-x86-64.so.2'.split(
-    ' ',
-  )
-
 const w = (values: string, more: Wrapper = {}): Wrapper => ({ values, ...more })
 
 const wrappers: Record<string, Wrapper> = {
-  ...Object.fromEntries(plain.map((one) => [one, w('-n -u -e -d -s -p -c -A -i -l -m -g -b -N -C -F -L --chdir')])),
   sudo: w(
     '-u --user -g --group -h --host -p --prompt -C --close-from -r --role -t --type -T -U -D --chdir -R --chroot',
     { assigns: true, asks: '-l -v -k -K -V --list --validate --version', folder: '-D --chdir' },
   ),
   doas: w('-u -C', { assigns: true }),
   pkexec: w('--user'),
-  gosu: { skip: 1 },
   env: w('-P -u --unset -C --chdir --argv0 -a', { assigns: true, code: '-S --split-string', folder: '-C --chdir' }),
   nice: w('-n --adjustment'),
   ionice: w('-c --class -n --classdata -p -P -u'),
-  chrt: w('-T -P -D', { skip: 1 }),
-  taskset: { skip: 1 },
   timeout: w('-s --signal -k --kill-after', { skip: 1 }),
   gtimeout: w('-s --signal -k --kill-after', { skip: 1 }),
   time: w('-f --format -o --output'),
   nohup: {},
   setsid: {},
   stdbuf: w('-i -o -e --input --output --error'),
-  unbuffer: {},
   command: { asks: '-v -V' },
   builtin: {},
   exec: w('-a'),
@@ -59,35 +48,16 @@ const wrappers: Record<string, Wrapper> = {
   busybox: { asks: '--list --help --install' },
   toybox: {},
   watch: w('-n --interval -q --equexit', { shell: true }),
-  strace: w('-e -o -p -s -u -P -E -a -S -b -I -O -X'),
-  ltrace: w('-e -o -p -s -u'),
-  valgrind: {},
-  perf: { word: 'stat record' },
   gdb: w('-ex -x -p', { dashes: true }),
-  caffeinate: w('-t -w'),
   chroot: w('--userspec --groups', { skip: 1, elsewhere: true }),
   unshare: w('--map-user --map-group --root -R --wd -w --setuid --setgid'),
   nsenter: w('-t --target -r -w -S -G', {}),
-  firejail: {},
-  proot: w('-r -b -w -S'),
-  fakeroot: {},
   flock: w('-w --wait --timeout -E --conflict-exit-code', { skip: 1, code: '-c --command' }),
-  'dbus-run-session': {},
   'systemd-run': w(
     '-p --property -u --unit -M --machine -E --setenv --slice --on-active --on-calendar --uid --gid --working-directory',
   ),
-  'systemd-inhibit': w('--what --who --why --mode'),
-  prlimit: w('-p --pid'),
-  proxychains: w('-f'),
-  proxychains4: w('-f'),
-  torsocks: {},
-  'xvfb-run': w('-n -s -e -f -p --server-args'),
   direnv: { word: 'exec', skip: 1 },
   dotenv: w('-e -f -c -v', { dashes: true }),
-  doppler: { word: 'run', dashes: true },
-  op: { word: 'run', dashes: true },
-  'aws-vault': { word: 'exec', dashes: true },
-  chamber: { word: 'exec', dashes: true },
   npx: w('-p --package -w --workspace --node-options', { code: '-c --call' }),
   bunx: w('-p --package'),
   pnpx: {},
@@ -96,9 +66,6 @@ const wrappers: Record<string, Wrapper> = {
   pipx: { word: 'run' },
   poetry: { word: 'run' },
   pipenv: { word: 'run' },
-  pdm: { word: 'run' },
-  hatch: { word: 'run' },
-  rye: { word: 'run' },
   uv: w('--with --python -p --directory --project --env-file --extra --group', { word: 'run' }),
   bundle: { word: 'exec' },
   conda: w('-n --name -p --prefix', { word: 'run' }),
@@ -111,7 +78,6 @@ const wrappers: Record<string, Wrapper> = {
   corepack: { word: 'npm pnpm yarn', skip: 0 },
   'cross-env': { assigns: true },
   'cross-env-shell': { assigns: true, shell: true },
-  'env-cmd': w('-f -e -r'),
   'nix-shell': w('-p --packages -I', { code: '--run --command' }),
   nix: w('-c --command', { word: 'develop shell run', dashes: true }),
   guix: { word: 'shell', dashes: true },
@@ -121,7 +87,6 @@ const wrappers: Record<string, Wrapper> = {
   script: w('-I -O -B -T -m -E -o', { code: '-c --command', skip: 99 }),
   ssh: w('-i -p -l -F -o -L -R -D -J -b -c -e -m -w -W -Q -S -E -I -B', { skip: 1, shell: true, elsewhere: true }),
   mosh: { skip: 1, elsewhere: true },
-  sshpass: w('-p -f -e -P'),
   autossh: w('-M -i -p -l -F -o -L -R -D -J', { skip: 1, shell: true, elsewhere: true }),
   vagrant: { word: 'ssh', code: '-c --command', elsewhere: true },
   adb: { word: 'shell', shell: true, elsewhere: true, values: '-s -t -H -P' },
@@ -130,7 +95,6 @@ const wrappers: Record<string, Wrapper> = {
   lxc: { word: 'exec', skip: 1, elsewhere: true },
   incus: { word: 'exec', skip: 1, elsewhere: true },
   heroku: w('-a --app -r --remote -s --size', { word: 'run run:detached', shell: true, elsewhere: true }),
-  railway: { word: 'run' },
   fly: { word: 'ssh', code: '-C --command', elsewhere: true, skip: 99, values: '-a --app' },
   flyctl: { word: 'ssh', code: '-C --command', elsewhere: true, skip: 99, values: '-a --app' },
   gcloud: { word: 'compute', code: '--command', elsewhere: true, skip: 99 },
@@ -139,7 +103,6 @@ const wrappers: Record<string, Wrapper> = {
   ansible: w('-i -m -u -f -l -t', { code: '-a --args', skip: 99, elsewhere: true }),
   concurrently: w('-n --names -c --prefix-colors -k', { shell: true }),
   hyperfine: w('-w --warmup -r --runs -n --export-markdown --export-json -p --prepare -N', { shell: true }),
-  parallel: w('-j --jobs -a --arg-file -S --sshlogin --joblog --delay --timeout --retries', {}),
   tmux: {
     word: 'new new-session neww new-window splitw split-window run run-shell',
     values: '-s -n -c -t -x -y -e -F -l',
@@ -154,7 +117,6 @@ const wrappers: Record<string, Wrapper> = {
 }
 
 const sameAs: Record<string, string> = {
-  'proxychains-ng': 'proxychains',
   'powershell.exe': 'powershell',
   'pwsh.exe': 'pwsh',
   'wsl.exe': 'wsl',

@@ -94,9 +94,6 @@ const notStopped: Record<string, readonly string[]> = {
     '| git reset --hard',
     '|& git reset --hard',
     '& git reset --hard',
-    '1A=2 git reset --hard',
-    'A-B=2 git reset --hard',
-    '=2 git reset --hard',
     'command -V git reset --hard',
     'node -e "rm -rf /"',
     'node --eval "rm -rf /"',
@@ -104,7 +101,6 @@ const notStopped: Record<string, readonly string[]> = {
     'ruby -e "rm -rf /"',
     'perl -e "rm -rf /"',
     'W=\'rm -rf ~\'; "$W"',
-    "watch sh -c 'git reset --hard'",
     'loop() { loop; }; loop',
   ],
   'mentions a command, and runs none': ['cat <<EOF\nrm -rf ~\nEOF'],
@@ -174,6 +170,7 @@ const stopped: Record<string, readonly string[]> = {
     'find . -gid -delete -print',
     'cleanup() { rm -rf ../outside; }; X=1 time cleanup',
     'cleanup() { rm -rf ../outside; }; sh -c cleanup',
+    "python-config -c 'rm -rf /'",
   ],
 }
 
