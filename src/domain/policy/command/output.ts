@@ -41,108 +41,28 @@ export const mixed = (all: readonly Stream[]): Stream => ({
   secrets: all.flatMap((one) => one.secrets),
 })
 
-const downloaders = new Set([
-  'curl',
-  'wget',
-  'fetch',
-  'aria2c',
-  'http',
-  'https',
-  'xh',
-  'lynx',
-  'lwp-request',
-  'get',
-  'iwr',
-  'irm',
-  'invoke-webrequest',
-  'invoke-restmethod',
-  'nc',
-  'ncat',
-  'netcat',
-  'socat',
-  'telnet',
-  'ftp',
-  'gsutil',
-  'dig',
-])
+const downloaders = new Set(
+  'curl wget fetch aria2c http https xh lynx lwp-request get iwr irm invoke-webrequest invoke-restmethod nc ncat netcat socat telnet ftp gsutil dig'.split(
+    ' ',
+  ),
+)
 export const isDownloader = (program: string): boolean => downloaders.has(program)
-const decoders = new Set([
-  'base64',
-  'base32',
-  'xxd',
-  'uudecode',
-  'openssl',
-  'gpg',
-  'rev',
-  'tr',
-  'gunzip',
-  'zcat',
-  'bunzip2',
-  'xzcat',
-  'unxz',
-  'lz4',
-  'zstd',
-  'zstdcat',
-  'od',
-  'hexdump',
-  'age',
-  'sops',
-  'ascii85',
-  'basenc',
-  'gzip',
-  'iconv',
-])
+const decoders = new Set(
+  'base64 base32 xxd uudecode openssl gpg rev tr gunzip zcat bunzip2 xzcat unxz lz4 zstd zstdcat od hexdump age sops ascii85 basenc gzip iconv'.split(
+    ' ',
+  ),
+)
 const makers = new Set(
   'sed gsed awk gawk mawk cut fold paste column nl head tail dd strings date fmt pr shuf expr split fc'.split(' '),
 )
 /** Whether a program makes a text of another one, by parts or other characters. */
 export const makesText = (program: string): boolean => makers.has(program) || decoders.has(program)
 /** Programs whose output is their input, or a part of it. */
-const passing = new Set([
-  'cat',
-  'tee',
-  'head',
-  'tail',
-  'sort',
-  'uniq',
-  'tac',
-  'pv',
-  'sponge',
-  'grep',
-  'egrep',
-  'sed',
-  'cut',
-  'awk',
-  'nl',
-  'fold',
-  'column',
-  'less',
-  'more',
-  'buffer',
-  'unbuffer',
-  'dos2unix',
-  'xargs',
-  'paste',
-  'gzip',
-  'bzip2',
-  'xz',
-  'zstd',
-  'jq',
-  'yq',
-  'strings',
-  'split',
-  'tar',
-  'gpg',
-  'openssl',
-  'base64',
-  'xxd',
-  'hexdump',
-  'od',
-  'rev',
-  'tr',
-  'gunzip',
-  'zcat',
-])
+const passing = new Set(
+  'cat tee head tail sort uniq tac pv sponge grep egrep sed cut awk nl fold column less more buffer unbuffer dos2unix xargs paste gzip bzip2 xz zstd jq yq strings split tar gpg openssl base64 xxd hexdump od rev tr gunzip zcat'.split(
+    ' ',
+  ),
+)
 
 const known = (text: string | null): string | null => (text === null || text.includes(unknown) ? null : text)
 

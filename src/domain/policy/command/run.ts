@@ -4,8 +4,9 @@ import { type Call, effectsOf, has, sends } from './effects.ts'
 import { runInside } from './inside.ts'
 import { runInterpreter, takeCode } from './interpreter.ts'
 import type { Target } from './model.ts'
-import { isDownloader, noStream, outputOf, type Stream } from './output.ts'
-import { resolve, targetOf, unknown } from './paths.ts'
+import { noteOrigins } from './origins.ts'
+import { noStream, outputOf, type Stream } from './output.ts'
+import { resolve, unknown } from './paths.ts'
 import { callOf, record, runOpaque, shown, targetsOf, worstOf } from './record.ts'
 import { noteWritten } from './redirects.ts'
 import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
@@ -182,41 +183,7 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
       if (access === 'send') for (const one of tainted) targets.push({ ...one, access: 'send' })
     }
   }
-  // What a program with secrets writes has them too.
-  const written = targets.filter(({ access }) => access === 'write' || access === 'overwrite').map(({ path }) => path)
-  const download: Stream = { ...noStream, source: 'download' }
-  const put =
-    isDownloader(call.program) || (hosts.length > 0 && /^(?:scp|rsync)$/.test(call.program))
-      ? download
-      : secrets.length > 0
-        ? { ...noStream, secrets }
-        : null
-  if (put !== null) for (const path of written) reader.all.files.set(path, put)
-  if (call.program === 'wget' || (call.program === 'curl' && call.flags.includes('-O')))
-    for (const one of call.args) {
-      const path = resolve(
-        one
-          .replace(/[?#].*$/, '')
-          .split('/')
-          .at(-1) ?? '',
-        { ...scope.base, cwd: resolve(call.values['-P'] ?? '.', scope.base) },
-      )
-      if (path !== null) reader.all.files.set(path, download)
-    }
-  // What comes out of a downloaded archive is downloaded; in a project it is unpacked to be built.
-  const clones = call.program === 'git' && call.args[0] === 'clone'
-  const into = clones
-    ? call.args[2]
-    : /^(?:tar|gtar|bsdtar|unzip)$/.test(call.program)
-      ? (call.values['-C'] ?? call.values['-d'])
-      : undefined
-  const unpacked = into === undefined ? null : targetOf(into, 'write', scope.base)
-  const archives = [
-    given.stdin,
-    ...[...call.args, call.values['-f'] ?? ''].map((one) => contentOf(reader.all, resolve(one, scope.base))),
-  ]
-  if (unpacked?.class === 'temp' && (clones || archives.some((one) => one?.source === 'download')))
-    reader.all.files.set(`${unpacked.path}/`, download)
+  noteOrigins(reader, call, scope, given, targets, hosts.length > 0, secrets)
   if (sends(call)) {
     const streamed = [...(given.stdin?.secrets ?? []), ...given.substituted.flatMap((one) => one.secrets)]
     for (const one of streamed) targets.push({ ...one, access: 'send' })

@@ -219,24 +219,9 @@ export function unwrap(program: string, given: readonly string[]): Unwrapped | n
 }
 
 /** Shells, which run the text of an option, a file or their input. */
-export const shells: ReadonlySet<string> = new Set([
-  'sh',
-  'bash',
-  'zsh',
-  'dash',
-  'ash',
-  'ksh',
-  'mksh',
-  'fish',
-  'rbash',
-  'csh',
-  'tcsh',
-  'yash',
-  'git-bash',
-  'bash.exe',
-  'sh.exe',
-  'hush',
-])
+export const shells: ReadonlySet<string> = new Set(
+  'sh bash zsh dash ash ksh mksh fish rbash csh tcsh yash git-bash bash.exe sh.exe hush'.split(' '),
+)
 
 /** Interpreters by name: the option with code, which may be in the same word (captured), and the language. */
 export const interpreters: readonly [RegExp, language: Language, code: RegExp][] = [
