@@ -1,5 +1,6 @@
 /** The frame around the pages: login, navigation, and the page of the address. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { cut } from './figures.ts'
 import { Freshness } from './fresh.tsx'
 import { Login } from './login.tsx'
 import { Menu, Tabs } from './menu.tsx'
@@ -84,11 +85,8 @@ function Workspace({ of: { workspace, workspaces = [] } }: { of: Session }) {
   )
 }
 
-/** Maximum characters of a name in the tab's title. */
-const longest = 60
 /** Headings of more characters are set like body text. */
 const longHeading = 90
-const cut = (name: string): string => (name.length > longest ? `${name.slice(0, longest - 1).trimEnd()}…` : name)
 
 /** The item of a page of a single item; else empty. */
 const itemOf = (page: Page | null, { path }: Place): string =>

@@ -50,6 +50,13 @@ export const clock = (ms: number): string => {
 }
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
+/** The time so many seconds ago. */
+export const before = (seconds: number): string => new Date(Date.now() - 1_000 * seconds).toISOString()
+
+/** A text of at most so many characters, with a sign where it was cut. */
+export const cut = (text: string, most = 60): string =>
+  text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text
+
 /** The two largest units of a span. */
 export function span(seconds: number): string {
   const units: [number, string][] = [

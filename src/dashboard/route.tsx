@@ -150,6 +150,7 @@ interface Link {
   class?: string
   rel?: string
   title?: string
+  dir?: 'auto'
   'aria-current'?: 'page' | undefined
   'aria-label'?: string
 }
@@ -178,9 +179,13 @@ export const ToList = ({ path, children }: { path: string; children: string }) =
   </To>
 )
 
-/** A link to a decision. */
+/** A link to a decision. Where its title is cut, its end is cut, on whichever side that is. */
 export const ToDecision = ({ id, children }: { id: string; children: ComponentChildren }) => (
-  <To path={`/decisions/${encodeURIComponent(id)}`} {...(typeof children === 'string' && { title: children })}>
-    <bdi>{children}</bdi>
+  <To
+    path={`/decisions/${encodeURIComponent(id)}`}
+    dir="auto"
+    {...(typeof children === 'string' && { title: children })}
+  >
+    {children}
   </To>
 )

@@ -204,7 +204,12 @@ export function Table({
                     {cell}
                   </th>
                 ) : (
-                  <td key={at} role="cell" data-label={columns[at]!.name} class={columns[at]!.number ? 'number' : ''}>
+                  <td
+                    key={at}
+                    role={at === 0 ? 'rowheader' : 'cell'}
+                    data-label={columns[at]!.name}
+                    class={columns[at]!.number ? 'number' : ''}
+                  >
                     {cell}
                   </td>
                 ),

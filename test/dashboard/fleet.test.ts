@@ -129,6 +129,49 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
+  test('a request names its agent and record once, whatever else it asks for, and the soonest is first', async () => {
+    const soonest = [4714, 4713, 4712, 4711].map((number) => `Pay invoice ${number}`)
+    await visit(page, server.url, '')
+    const [asked, ...others] = await page.getByRole('region', { name: 'Waits for you' }).locator('li').allInnerTexts()
+    expect([...asked!.matchAll(/Pay invoice \d+/g)].map(([name]) => name)).toEqual(soonest)
+    expect(asked!.match(/came true/g)?.length).toBe(2)
+    expect(others.join()).not.toContain('Pay invoice')
+    await visit(page, server.url, '/inbox')
+    expect(await page.getByRole('table', { name: 'Waiting for approval' }).locator('tbody a').allInnerTexts()).toEqual(
+      soonest,
+    )
+    quiet()
+  })
+
+  test('what changed opens lists with as many, and a decision is named by its title', async () => {
+    const changed = page.getByRole('region', { name: 'What changed' })
+    for (const path of ['?period=7d', '?period=30d&agent=migrator', '?period=all&agent=migrator']) {
+      await visit(page, server.url, path)
+      const links = changed.getByRole('link', { name: /decisions$|failed$/ })
+      expect([path, await links.count()]).toEqual([path, path.includes('all') ? 2 : 1])
+      for (let at = await links.count(); at > 0; at--) {
+        const wanted = numberIn(await links.nth(at - 1).innerText())
+        await links.nth(at - 1).click()
+        await page.waitForURL(/decisions\?/)
+        expect([path, at, await listed()]).toEqual([path, at, wanted])
+        await page.goBack()
+        await settled(page)
+      }
+    }
+    const isId = /^\d{4}-\d\d-\d\d-decision-/
+    for (const [path, name] of [
+      ['?period=all', 'What changed'],
+      ['/deliberation', 'Used by decisions'],
+    ] as const) {
+      await visit(page, server.url, path)
+      const region = page.getByRole('region', { name })
+      if (path !== '/deliberation') await region.locator('summary').click()
+      const titles = await region.locator('a[dir]').allInnerTexts()
+      expect([path, titles.length > 5, titles.filter((title) => isId.test(title))]).toEqual([path, true, []])
+    }
+    quiet()
+  })
+
   test('the chart has the figures of the method, marks the weeks in which rules changed, and the week that is not over', async () => {
     await visit(page, server.url, '')
     const panel = page.getByRole('region', { name: 'Getting worse' })
@@ -171,6 +214,19 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     expect(await reviews.locator('li').count()).toBe(before - 2)
     await page.getByRole('button', { name: 'Show again' }).click()
     expect(await reviews.locator('li').count()).toBe(before)
+    // What is chosen stays within reach while another review can be taken back, on a phone too.
+    await page.setViewportSize({ width: 390, height: 844 })
+    await reviews.getByRole('checkbox').first().check()
+    await reviews
+      .getByRole('button', { name: /^Review/ })
+      .nth(1)
+      .click()
+    await page.getByRole('form', { name: 'Review' }).getByRole('button', { name: 'Partial' }).click()
+    await page.getByText('partial: saved in 10 seconds').waitFor()
+    const [bulk, undo] = await Promise.all([page.locator('.bulk').boundingBox(), page.locator('.undo').boundingBox()])
+    expect(bulk!.y + bulk!.height).toBeLessThanOrEqual(undo!.y)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.setViewportSize({ width: 1_280, height: 900 })
     await settled(page)
     quiet()
   })
@@ -289,11 +345,13 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       `Breaker open (${ready.by_type.open_breaker})`,
       `Contradiction (${ready.by_type.contradiction ?? 0})`,
     ])
-    // Every item is a link, and the last one is that of 26 years ago.
+    // Every item is a link, and the last one is that of 26 years ago; each names its agent.
     const items = page.locator('.inbox > li')
     for (const item of await items.all()) expect(await item.getByRole('link').count()).toBeGreaterThan(0)
     await visit(page, server.url, `/inbox?page=${Math.ceil(ready.total / 50)}`)
-    expect(await items.last().innerText()).toContain('2000-01-03')
+    expect(await items.last().innerText()).toMatch(
+      /Keep years with four digits\s*librarian · architecture · Pending for 9/,
+    )
     await page.getByLabel('Type').selectOption('review_outcome')
     await page.waitForURL(/type=review_outcome/)
     expect(await listed()).toBe(ready.by_type.review_outcome!)
@@ -368,8 +426,9 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     for (const start of ['/decisions', '/decisions?q=rollback+plan&stakes=critical']) {
       await visit(page, server.url, start)
       const facets = page.getByRole('navigation', { name: 'Narrow the list' })
-      const total = await facets.locator('li').count()
-      for (const at of [0, Math.floor(total / 2), total - 1]) {
+      const texts = await facets.locator('li').allInnerTexts()
+      const pending = texts.findIndex((text) => text.startsWith('pending'))
+      for (const at of [0, pending, texts.length - 1]) {
         const choice = facets.locator('li').nth(at)
         const count = numberIn(await choice.locator('.quiet').innerText())
         await choice.getByRole('link').click()
@@ -500,6 +559,22 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await page.waitForURL(/calibration\?agent=migrator/)
     await visit(page, server.url, `/decisions/${decisions[0]!.id}#deliberation`)
     await page.waitForFunction(() => scrollY > 100)
+    quiet()
+  })
+
+  test('a row of a list is one line beside the menu, with room for its title, and no column sticks out', async () => {
+    for (const width of [1_024, 1_280]) {
+      await page.setViewportSize({ width, height: 900 })
+      await visit(page, server.url, '')
+      const review = page.locator('.inbox > .short').last()
+      const [row, subject] = await Promise.all([review.boundingBox(), review.locator('p').first().boundingBox()])
+      expect([width, row!.height <= 38, subject!.width >= 240]).toEqual([width, true, true])
+      await visit(page, server.url, '/decisions?outcome=abandoned')
+      const title = await page.locator('tbody td').first().boundingBox()
+      expect([width, title!.height <= 38, title!.width >= 240]).toEqual([width, true, true])
+      const box = page.locator('.scroll')
+      expect([width, await box.evaluate((one) => one.scrollWidth - one.clientWidth)]).toEqual([width, 0])
+    }
     quiet()
   })
 

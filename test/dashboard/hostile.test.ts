@@ -160,6 +160,21 @@ describe.skipIf(!executable)('the dashboard', () => {
     expect(complaints.splice(0)).toEqual([])
   })
 
+  test('cuts a title at its end, also one that runs from right to left', async () => {
+    const decision = 'נעביר את התור לברוקר החדש, כי הישן מאבד הודעות '.repeat(2)
+    await server.call('recordDecision', { decision, category: 'c', confidence: 0.5 })
+    const { page } = watched
+    await visit(page, url(), '/decisions')
+    for (const [title, direction] of [
+      ['נעביר', 'rtl'],
+      ['precedent', 'ltr'],
+    ] as const) {
+      const link = page.locator('tbody td:first-child a', { hasText: title })
+      expect(await link.evaluate((one) => getComputedStyle(one).direction)).toBe(direction)
+      expect(await link.evaluate((one) => getComputedStyle(one).textOverflow)).toBe('ellipsis')
+    }
+  })
+
   test('runs no script that was put into it, were there a way to put one', async () => {
     const { context, page } = await open(browser)
     await page.goto(`${url()}/dashboard`)

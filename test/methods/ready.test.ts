@@ -29,7 +29,7 @@ forEachBackend((open) => {
         title: 'Use SQLite',
         reason: 'Its review was due on 2026-07-04',
         suggestion: expect.any(String),
-        detail: { stakes: 'high', review_by: '2026-07-04', age_days: 3 },
+        detail: { stakes: 'high', review_by: '2026-07-04', age_days: 3, recorded_by: 'alice' },
       },
     ])
     await program.call('reviewDecision', { id, outcome: 'success' })
@@ -225,7 +225,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     }
     expect((await program.call('getSessionContext')).contradictions).toEqual([expected])
     expect((await program.call('ready', { category: 'trading' })).actions).toMatchObject([
-      { type: 'contradiction', decision_id: bad, detail: { other_id: good } },
+      { type: 'contradiction', decision_id: bad, detail: { other_id: good, other_title: expected.second_title } },
     ])
     // A later review that agrees ends it.
     await program.call('reviewDecision', { id: bad, outcome: 'success' }, 'bob')

@@ -1,7 +1,7 @@
 /** The texts of the page of one decision. */
 
 import type { EdgeType, ReviewDecisionResult } from '../../../sdk/client.ts'
-import { counted, whole } from '../figures.ts'
+import { counted, cut, whole } from '../figures.ts'
 import { labels } from './labels.ts'
 import type { Mark, Part } from './mark.ts'
 
@@ -134,11 +134,11 @@ export const review = {
   notes: 'Notes',
   reviewed: (result: ReviewDecisionResult) => (result.counts ? `Reviewed: ${result.outcome}.` : keptAsRemark(result)),
   due: (review_by: string) => `Not reviewed yet; due ${review_by}.`,
-  outcomes: { success: 'Success', partial: 'Partly', failure: 'Failure', abandoned: 'Abandoned' },
-  saved: (title: string, outcome: string) =>
-    `“${title.length > 60 ? `${title.slice(0, 59)}…` : title}”, ${outcome.toLowerCase()}`,
+  outcomes: { success: 'Success', partial: 'Partial', failure: 'Failure', abandoned: 'Abandoned' },
+  saved: (title: string, outcome: string) => `“${cut(title)}”, ${outcome.toLowerCase()}`,
   proposed: (reason: string, outcome: string) => `Evidence: ${reason}. ${outcome}?`,
   open: (reason: string) => `Evidence: ${reason}.`,
+  cancel: 'Cancel',
   lesson: 'What should be done differently next time? Press Failure again to save it without a lesson.',
   nextTime: 'Next time',
   start: 'Review this decision',
@@ -148,7 +148,7 @@ export const review = {
 export const decisionEvidence = {
   proof: (seq: number) => `Proof of event ${seq}`,
   event: (type: Part, seq: Part) => [type, ', event ', seq],
-  from: (source: string, ts: string) => `from ${source}, ${ts}`,
+  from: (source: string, when: Part) => [`from ${source}, `, when],
   evidence: 'Evidence',
   lead: (observed: Mark, attested: Mark) => [
     observed('Observed'),

@@ -13,11 +13,13 @@ export const deliberation = {
   nobody: 'No agent is deliberating. ',
   notNow: (agent: string) => `${agent} is not deliberating. `,
   explained: 'Queries, checks and thoughts of agents are shown here until a decision uses them.',
-  lead: (agent: string, inputs: number, dropped: number, idle: string) =>
-    `${agent}, ${counted(inputs, 'input')}${dropped > 0 ? `, ${counted(dropped, 'older one')} dropped` : ''}, idle for ${idle}`,
-  by: (type: string, source: Part, age: string) => [`${type} by `, source, `, ${age} ago`],
-  used: 'Used by decisions',
+  lead: (inputs: number, dropped: number, last: Part) => [
+    `${counted(inputs, 'input')}${dropped > 0 ? `, ${counted(dropped, 'older one')} dropped` : ''}, the last `,
+    last,
+  ],
+  by: (type: string, source: Part, when: Part) => [`${type} by `, source, ', ', when],
+  usedTitle: 'Used by decisions',
   noneUsed: 'No decision has used a session yet.',
   usedCaption: 'Sessions that decisions used',
-  age: 'Ago',
+  used: 'Used',
 }

@@ -41,6 +41,7 @@ export const labels = {
   gap: 'Gap',
   inputs: 'Inputs',
   meaning: 'Meaning',
+  recorded: 'Recorded',
   reload: 'Reload',
   rule: 'Rule',
   scored: 'Scored',

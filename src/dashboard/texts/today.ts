@@ -40,7 +40,7 @@ export const today = {
   breakersOpened: (count: number) => `${counted(count, 'breaker')} opened`,
   overrides: (count: number) => counted(count, 'override'),
   stops: 'Stopped actions',
-  stopHeads: ['Agent', 'Stopped by', 'Times', 'Last action', 'Last'],
+  stopHeads: ['Agent', 'Stopped by', 'Times', 'Last action', 'When'],
   worse: 'Getting worse',
   noneWorse: 'No agent is proven to get worse. Success rate of all agents by week:',
   fell: ({ agent, since, recent, earlier }: NonNullable<Briefing['worse']>) =>

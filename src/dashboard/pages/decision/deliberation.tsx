@@ -1,14 +1,15 @@
 /** The deliberation of a decision in order, and the form that adds a thought. */
 import { useState } from 'preact/hooks'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { Failure, useJob } from '../../call.tsx'
-import { time, words } from '../../figures.ts'
+import { words } from '../../figures.ts'
 import { Act, Form, LinesField } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Panel, Timeline } from '../../ui.tsx'
+import { Panel, Timeline, When } from '../../ui.tsx'
 
 const t = texts.thoughts
 
@@ -78,7 +79,7 @@ export function Deliberation({ record }: { record: GetDecisionResult }) {
       <Timeline
         empty={t.none}
         of={entries.map(({ kind, text: content, at, by }) => ({
-          head: `${kind}${by ? ` of ${by}` : ''}${at ? `, ${time(at)}` : ''}`,
+          head: [kind, by && [' of ', <Agent of={by} />], at && [', ', <When at={at} />]],
           body: <p class="prose">{content}</p>,
         }))}
       />

@@ -2,11 +2,11 @@
 import { useState } from 'preact/hooks'
 import type { ListEvidenceResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { time, whole } from '../../figures.ts'
+import { whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
 import { callAll, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, List, Pairs, Panel, prose, term } from '../../ui.tsx'
+import { Badge, List, Pairs, Panel, prose, term, When } from '../../ui.tsx'
 import { Path } from '../evidence/proof.tsx'
 
 const t = texts.decisionEvidence
@@ -66,7 +66,7 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
             {whole(seq)}
           </To>,
         )}{' '}
-        <span class="quiet">{t.from(source, time(ts))}</span>
+        <span class="quiet">{t.from(source, <When at={ts} />)}</span>
       </p>
       <Pairs
         rows={Object.entries(payload).map(([name, value]) => [

@@ -7,6 +7,7 @@ import { Choice } from '../../form.tsx'
 import { ToDecision } from '../../route.tsx'
 import { callAll } from '../../service.ts'
 import { texts } from '../../texts.ts'
+import { useTitles } from '../../titles.ts'
 import { Empty, List } from '../../ui.tsx'
 import { type Graph as Known, Picture } from './picture.tsx'
 
@@ -40,10 +41,11 @@ async function load(id: string, steps: number, opened: readonly string[], signal
 /** Dismissed automatic contradictions: by whom, and why. */
 export function Dismissed({ links }: Pick<GetDecisionResult, 'links'>) {
   const dismissed = links.flatMap(({ target_id, dismissed }) => (dismissed ? [{ target_id, ...dismissed }] : []))
+  const titleOf = useTitles(dismissed.map(({ target_id }) => target_id))
   return (
     <List of={dismissed}>
       {({ target_id, by, at, reason }) =>
-        t.dismissed(<ToDecision id={target_id}>{target_id}</ToDecision>, by, at.slice(0, 10), reason)
+        t.dismissed(<ToDecision id={target_id}>{titleOf(target_id)}</ToDecision>, by, at.slice(0, 10), reason)
       }
     </List>
   )

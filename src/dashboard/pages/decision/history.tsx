@@ -1,6 +1,7 @@
 /** When a decision was made, recorded, changed and reviewed, and by whom. */
 import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { texts } from '../../texts.ts'
 import { Badge, Panel, Timeline, When } from '../../ui.tsx'
 
@@ -54,7 +55,10 @@ export function History({ record }: { record: GetDecisionResult }) {
   return (
     <Panel title={t.title} at="history">
       <Timeline
-        of={events.map(({ at, by, what }) => ({ head: [<When at={at} />, by && `, ${by}`], body: <p>{what}</p> }))}
+        of={events.map(({ at, by, what }) => ({
+          head: [<When at={at} />, by && [', ', <Agent of={by} />]],
+          body: <p>{what}</p>,
+        }))}
       />
     </Panel>
   )

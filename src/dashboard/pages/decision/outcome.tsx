@@ -1,5 +1,5 @@
 /** The form that records what became known of a decision: one button for each outcome, none of them preset. */
-import { useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Outcome } from '../../../../sdk/client.ts'
 import { Field, LinesField } from '../../form.tsx'
 import { service } from '../../service.ts'
@@ -18,24 +18,27 @@ const fields = [
 const typed = new Map<string, Record<string, string>>()
 
 /**
- * @param short in a row of a list: without notes, texts of one line
  * @param done once the review waits to be saved
  * @param undone if it was taken back
+ * @param cancel closes the form, which was opened in a row of a list: it has no notes and takes the focus
  */
 export function OutcomeForm({
   id,
   title,
-  short,
   done,
   undone,
+  cancel,
 }: {
   id: string
   title: string
-  short?: boolean
   done: () => void
   undone?: () => void
+  cancel?: () => void
 }) {
   const form = useRef<HTMLFormElement>(null)
+  useLayoutEffect(() => {
+    if (cancel) form.current?.querySelector('input')?.focus()
+  }, [])
   const [asks, setAsks] = useState(false)
   const before = typed.get(id)
   const save = (outcome: Outcome) => {
@@ -64,14 +67,14 @@ export function OutcomeForm({
   return (
     <form
       ref={form}
-      class={short ? 'outcome short' : 'outcome'}
+      class={cancel ? 'outcome short filters' : 'outcome'}
       aria-label={t.review}
       onSubmit={(event) => event.preventDefault()}
     >
       {fields
-        .filter(([name]) => !short || name !== 'notes')
+        .filter(([name]) => !cancel || name !== 'notes')
         .map(([name, label]) =>
-          short ? (
+          cancel ? (
             <Field key={name} grow label={label} name={name} defaultValue={before?.[name]} />
           ) : (
             <LinesField key={name} label={label} name={name} defaultValue={before?.[name]} />
@@ -88,6 +91,11 @@ export function OutcomeForm({
             {t.outcomes[outcome]}
           </button>
         ))}
+        {cancel && (
+          <button type="button" onClick={cancel}>
+            {t.cancel}
+          </button>
+        )}
       </div>
     </form>
   )

@@ -1,5 +1,6 @@
 /** The outcome of a decision, what its evidence proposes, and the form that records it. */
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { useCall } from '../../call.tsx'
 import { useView } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -35,7 +36,7 @@ export function Review({ record }: { record: GetDecisionResult }) {
       ) : (
         <Pairs
           rows={[
-            [t.outcome, [<Badge of={outcome} />, record.reviewed_by && ` by ${record.reviewed_by}`]],
+            [t.outcome, [<Badge of={outcome} />, record.reviewed_by && [' by ', <Agent of={record.reviewed_by} />]]],
             [t.actual, prose(actual_result)],
             [t.nextTime, prose(lessons)],
             [t.notes, prose(review_notes)],

@@ -1,6 +1,6 @@
 /** Filters to click: those that are set, and how many decisions each further choice would leave. */
 import type { GetStatsResult } from '../../../../sdk/client.ts'
-import { whole } from '../../figures.ts'
+import { cut, local, whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { List } from '../../ui.tsx'
@@ -8,6 +8,7 @@ import { queryOf, type Wanted } from './search.ts'
 
 const t = texts.search
 
+const isTime = /^\d{4}-\d\d-\d\dT/
 /** Maximum choices shown of one kind. */
 const most = 6
 
@@ -17,12 +18,19 @@ type Counted = [value: string, count: number][]
 const kinds: [name: Name, counts: (stats: GetStatsResult) => Counted][] = [
   ['category', (stats) => Object.entries(stats.by_category)],
   ['stakes', (stats) => Object.entries(stats.by_stakes)],
-  ['outcome', (stats) => Object.entries(stats.by_outcome)],
+  [
+    'outcome',
+    ({ by_outcome, by_status: { pending = 0 } }) => Object.entries({ ...by_outcome, ...(pending && { pending }) }),
+  ],
   ['agent', (stats) => Object.entries(stats.by_agent)],
   ['tag', (stats) => stats.top_tags.map(({ tag, count }) => [tag, count])],
 ]
 
 type Name = keyof typeof t.names
+
+/** What is not reviewed yet has no outcome, but a status. */
+const narrowed = (name: Name, value: string): Partial<Wanted> =>
+  name === 'outcome' && value === 'pending' ? { status: value } : { [name]: value }
 const names = Object.keys(t.names) as Name[]
 
 /** The filters that are set; a click removes one. */
@@ -39,7 +47,8 @@ export function Chips({ wanted }: { wanted: Wanted }) {
           class="chip"
           aria-label={t.without(t.names[name], wanted[name])}
         >
-          {t.names[name]}: {wanted[name].slice(0, 60)} <span aria-hidden="true">×</span>
+          {t.names[name]}: {cut(isTime.test(wanted[name]) ? local(wanted[name]) : wanted[name])}{' '}
+          <span aria-hidden="true">×</span>
         </To>
       ))}
       {set.length > 1 && (
@@ -65,8 +74,8 @@ export function Facets({ wanted, stats }: { wanted: Wanted; stats: GetStatsResul
           <List of={counts.slice(0, most)}>
             {([value, count]) => (
               <>
-                <To path="/decisions" query={queryOf({ ...wanted, [name]: value }, 1)}>
-                  {value.slice(0, 40)}
+                <To path="/decisions" query={queryOf({ ...wanted, ...narrowed(name, value) }, 1)} title={value}>
+                  {value}
                 </To>{' '}
                 <span class="quiet">{whole(count)}</span>
               </>

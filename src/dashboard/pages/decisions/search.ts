@@ -63,6 +63,8 @@ export interface Row {
   confidence: number | null
   outcome: string | null
   date: string
+  /** Of the plain list only. */
+  created_at?: string
   recorded_by: string | null
   /** Texts that may show why it was found. */
   texts?: string[]

@@ -5,7 +5,7 @@ import { Csv } from '../../csv.tsx'
 import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { texts } from '../../texts.ts'
-import { Badge, Table } from '../../ui.tsx'
+import { Badge, Table, When } from '../../ui.tsx'
 import { csvRows, type Found, type Order, type Sort, type Wanted } from './search.ts'
 
 const t = texts.table
@@ -55,16 +55,16 @@ export function Listed({
           // Lists can be sorted by status, which is not the outcome.
           t.outcome,
           t.agent,
-          sorted('created_at', t.day),
+          sorted('created_at', t.recorded),
         ]}
-        rows={found.rows.map(({ id, title, category, stakes, confidence, outcome, recorded_by, date }) => [
+        rows={found.rows.map(({ id, title, category, stakes, confidence, outcome, recorded_by, created_at }) => [
           <ToDecision id={id}>{title}</ToDecision>,
-          category ?? none,
+          category === null ? none : <span title={category}>{category}</span>,
           <Badge of={stakes} />,
           percent(confidence),
           <Badge of={outcome ?? 'pending'} />,
           recorded_by && <Agent of={recorded_by} />,
-          date,
+          created_at && <When at={created_at} />,
         ])}
       />
       <Csv name="decisions" fields={fields} rows={() => csvRows(wanted)} />

@@ -1,7 +1,8 @@
 /** The items of the inbox, walked with j and k; r opens the review of the one that has the focus. Several are settled or snoozed at once. */
-import { Fragment } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { type ComponentChildren, Fragment } from 'preact'
+import { useRef, useState } from 'preact/hooks'
 import type { GetBriefingResult, Outcome, ReadyResult } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
@@ -16,6 +17,7 @@ import { snooze, snoozed, wakeAll } from './snooze.ts'
 
 const t = texts.inbox
 export type Action = ReadyResult['actions'][number]
+type Stops = GetBriefingResult['stops']
 
 export const isReview = ({ type }: Action): boolean => type === 'review_outcome' || type === 'stale_pending'
 /** A due review, or the trial of a breaker: its review closes the breaker or opens it again. */
@@ -35,6 +37,43 @@ function Subject({ of: { type, decision_id, title, category, detail } }: { of: A
       </To>
     )
   return decision_id ? <ToDecision id={decision_id}>{title ?? decision_id}</ToDecision> : null
+}
+
+/** Why an item waits, with links to what its words name. */
+function Facts({
+  of: { type, decision_id, category, reason, suggestion, detail },
+  stops,
+}: {
+  of: Action
+  stops: Stops
+}) {
+  const { scope, recorded_by, other_id, other_title } = detail as Record<string, string>
+  const facts = (...parts: ComponentChildren[]) => <p class="quiet">{parts}</p>
+  if (type === 'calibration_drift')
+    return facts(
+      `${sentence(reason)} `,
+      <To path="/decisions" query={{ category, outcome: 'failure' }}>
+        {sentence(suggestion)}
+      </To>,
+    )
+  if (type === 'contradiction') {
+    const [before, after] = reason.split(`"${other_title}"`)
+    return facts(category && `${category} · `, before, <ToDecision id={other_id!}>{other_title}</ToDecision>, after)
+  }
+  // What the button beside it does needs no words.
+  if (type !== 'open_breaker')
+    return facts(<Agent of={recorded_by!} />, category && ` · ${category}`, ` · ${sentence(reason)}`)
+  return facts(
+    `${sentence(reason)} ${sentence(suggestion)} `,
+    stops
+      .filter(({ rule }) => rule === breakerPrefix + scope)
+      .map(({ agent, count, last_at, last_seq }) => (
+        <Fragment key={agent}>
+          <To path={`/blocks/${last_seq}`}>{texts.today.stopped(agent, count)}</To>, <When at={last_at} />.{' '}
+        </Fragment>
+      )),
+    decision_id && <ToDecision id={decision_id}>{t.trial}</ToDecision>,
+  )
 }
 
 /** A contradiction is settled where it is shown: both hold, or this one does. */
@@ -115,7 +154,7 @@ function Bulk({ chosen, done }: { chosen: readonly Action[]; done: (text: string
 }
 
 /** @param stops whom breakers stopped */
-export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetBriefingResult['stops'] }) {
+export function Items({ actions, stops = [] }: { actions: Action[]; stops?: Stops }) {
   const mayReview = useView().edits
   const list = useRef<HTMLOListElement>(null)
   const [open, setOpen] = useState<string | null>(null)
@@ -126,6 +165,8 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
   const awake = actions.filter((action) => asleep[keyOf(action)] === undefined)
   const shown = awake.filter(({ decision_id }) => decision_id === null || !waits(decision_id))
   const hidden = actions.length - awake.length
+  // Due reviews alone need not be named as such one by one.
+  const isQueue = actions.every(isReview)
   const picked = shown.filter((action) => chosen.has(keyOf(action)))
   const done = (text: string) => {
     setOpen(null)
@@ -155,7 +196,7 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
       {result}
       <ol class="plain inbox" ref={list} onKeyDown={onKeyDown}>
         {shown.map((action) => {
-          const { type, priority, date, category, reason, suggestion, detail } = action
+          const { type, priority, category, detail } = action
           const key = keyOf(action)
           return (
             <li key={key} class={isReview(action) ? 'short' : ''}>
@@ -166,37 +207,19 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
                 aria-label={t.choose(action.title ?? String(detail.scope ?? category ?? ''))}
               />
               <p>
-                <Badge of={t.priorities[priority]} /> <strong>{t.types[type]}</strong> <Subject of={action} />
+                <Badge of={t.priorities[priority]} /> {!isQueue && <strong>{t.types[type]}</strong>}{' '}
+                <Subject of={action} />
               </p>
-              <p class="quiet">
-                {[date, type === 'calibration_drift' || type === 'open_breaker' ? null : category]
-                  .filter(Boolean)
-                  .map((one) => `${one} · `)}
-                {/* What the buttons beside it do needs no words. */}
-                {sentence(reason)} {isReview(action) || type === 'contradiction' ? '' : sentence(suggestion)}{' '}
-                {type === 'open_breaker' &&
-                  stops
-                    .filter(({ rule }) => rule === breakerPrefix + detail.scope)
-                    .map(({ agent, count, last_at, last_seq }) => (
-                      <Fragment key={agent}>
-                        <To path={`/blocks/${last_seq}`}>{texts.today.stopped(agent, count)}</To>, <When at={last_at} />
-                        .{' '}
-                      </Fragment>
-                    ))}
-                {type === 'open_breaker' && action.decision_id && (
-                  <ToDecision id={action.decision_id}>{t.trial}</ToDecision>
-                )}
-                {typeof detail.other_id === 'string' && <ToDecision id={detail.other_id}>{t.other}</ToDecision>}
-              </p>
+              <Facts of={action} stops={stops} />
               {type === 'contradiction' && mayReview && <Settle of={action} done={done} />}
               {asksReview(action) &&
                 mayReview &&
                 (open === key ? (
-                  <QuickReview
+                  <OutcomeForm
                     id={action.decision_id!}
+                    title={action.title ?? t.trial}
                     done={() => setOpen(null)}
                     undone={() => setOpen(key)}
-                    title={action.title ?? t.trial}
                     cancel={() => setOpen(null)}
                   />
                 ) : (
@@ -224,27 +247,5 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: GetB
         </p>
       )}
     </>
-  )
-}
-
-function QuickReview({
-  cancel,
-  ...rest
-}: {
-  id: string
-  title: string
-  done: () => void
-  undone: () => void
-  cancel: () => void
-}) {
-  const box = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => box.current?.querySelector('input')?.focus(), [])
-  return (
-    <div ref={box} class="filters">
-      <OutcomeForm short {...rest} />
-      <button type="button" onClick={cancel}>
-        {t.cancel}
-      </button>
-    </div>
   )
 }

@@ -1,5 +1,5 @@
 /** The inbox: everything that waits for a person, by type, newest first, each item with a way to settle it. */
-import type { ListApprovalsResult, ReadyParams, ReadyResult } from '../../../../sdk/client.ts'
+import type { ReadyParams, ReadyResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
@@ -11,6 +11,7 @@ import { texts } from '../../texts.ts'
 import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
 import { Suggestions } from '../decisions/filters.tsx'
 import { known } from '../decisions/search.ts'
+import { noApprovals, pendingApprovals } from './approvals.ts'
 import { Items } from './items.tsx'
 
 const t = texts.inbox
@@ -18,7 +19,6 @@ type Type = ReadyResult['actions'][number]['type']
 const types = Object.keys(t.types) as Type[]
 const pageSize = 50
 const mostItems = 200
-const noApprovals: ListApprovalsResult = { approvals: [], total: 0 }
 
 const fields = ['type', 'priority', 'date', 'decision_id', 'category', 'title', 'reason', 'suggestion'] as const
 
@@ -45,9 +45,7 @@ export function Inbox() {
     const [ready, approvals] = await Promise.all([
       service.ready({ ...asked, offset: (page - 1) * pageSize, limit: pageSize }, { signal }),
       // Filters by category or agent concern decisions only.
-      category || agent
-        ? noApprovals
-        : service.listApprovals({ state: 'pending', limit: pageSize }, { signal }).catch(() => noApprovals),
+      category || agent ? noApprovals : pendingApprovals(signal),
     ])
     return { ready, approvals }
   })

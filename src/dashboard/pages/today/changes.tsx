@@ -3,12 +3,16 @@ import { Fragment } from 'preact'
 import type { GetBriefingResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { whole } from '../../figures.ts'
-import { To, ToDecision } from '../../route.tsx'
+import { keptOf } from '../../form.tsx'
+import { To, ToDecision, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
+import { useTitles } from '../../titles.ts'
 import { breakerPrefix } from '../../trail.ts'
 import { Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.today
+/** Most rows of a list. */
+const most = 8
 
 /** A rule, or the page of a breaker. */
 const ToRule = ({ rule }: { rule: string }) =>
@@ -22,21 +26,45 @@ const ToRule = ({ rule }: { rule: string }) =>
     </To>
   )
 
+/** The failures that share a cause. */
+function Cause({ of: { failures, text, ids } }: { of: NonNullable<GetBriefingResult['cause']> }) {
+  const shown = ids.slice(0, most)
+  const titleOf = useTitles(shown)
+  return (
+    <details>
+      <summary>
+        {t.ofOneCause(failures)}: {text}
+      </summary>
+      <List of={shown}>{(id) => <ToDecision id={id}>{titleOf(id)}</ToDecision>}</List>
+      <More of={ids} />
+    </details>
+  )
+}
+
+/** How many are left out. */
+const More = ({ of }: { of: readonly unknown[] }) =>
+  of.length > most ? <p class="quiet">{texts.amount.more(of.length - most)}</p> : null
+
 export function Changes({ of }: { of: GetBriefingResult }) {
   const { since, decisions, reviewed, failed, cause, rules_changed, new_agents, breakers_opened, overrides, stops } = of
-  const from = since.slice(0, 10)
+  const ever = Date.parse(since) === 0
+  const whose = keptOf(useView().place, ['agent', 'project'])
   const counts = [
     decisions > 0 && (
-      <To path="/decisions" query={{ from }}>
+      <To path="/decisions" query={{ ...whose, from: ever ? null : since }}>
         {t.decided(decisions)}
       </To>
     ),
     reviewed > 0 && t.reviewed(reviewed),
-    failed > 0 && (
-      <To path="/decisions" query={{ outcome: 'failure' }}>
-        {t.failed(failed)}
-      </To>
-    ),
+    // Lists have no filter for when a review came.
+    failed > 0 &&
+      (ever ? (
+        <To path="/decisions" query={{ ...whose, outcome: 'failure' }}>
+          {t.failed(failed)}
+        </To>
+      ) : (
+        t.failed(failed)
+      )),
     rules_changed.length > 0 && <To path="/policy">{t.rulesChanged(rules_changed.length)}</To>,
     new_agents.length > 0 && (
       <To path="/agents" title={new_agents.join(', ')}>
@@ -59,20 +87,13 @@ export function Changes({ of }: { of: GetBriefingResult }) {
           ))}
         </p>
       )}
-      {cause && (
-        <details>
-          <summary>
-            {t.ofOneCause(cause.failures)}: {cause.text}
-          </summary>
-          <List of={cause.ids}>{(id) => <ToDecision id={id}>{id}</ToDecision>}</List>
-        </details>
-      )}
+      {cause && <Cause of={cause} />}
       {stops.length > 0 && (
         <Table
           caption={t.stops}
           heads={t.stopHeads.map((name, at) => (at === 2 ? figures(name) : name))}
           rows={stops
-            .slice(0, 8)
+            .slice(0, most)
             .map(({ agent, rule, count, last_at, last_seq, description }) => [
               <Agent of={agent} />,
               <ToRule rule={rule} />,
@@ -82,7 +103,7 @@ export function Changes({ of }: { of: GetBriefingResult }) {
             ])}
         />
       )}
-      {stops.length > 8 && <p class="quiet">{texts.amount.more(stops.length - 8)}</p>}
+      <More of={stops} />
     </Panel>
   )
 }

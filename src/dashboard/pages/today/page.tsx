@@ -16,6 +16,7 @@ import { texts } from '../../texts.ts'
 import { Badge, Empty, List, Panel, When } from '../../ui.tsx'
 import { Suggestions } from '../decisions/filters.tsx'
 import { known } from '../decisions/search.ts'
+import { pendingApprovals } from '../inbox/approvals.ts'
 import { Items, isReview } from '../inbox/items.tsx'
 import { Astray } from '../trust/astray.tsx'
 import { Changes } from './changes.tsx'
@@ -26,40 +27,39 @@ import { Start } from './start.tsx'
 const t = texts.today
 /** Reviews that are asked for, contradictions and approvals that are shown. */
 const [sampleSize, mostContradictions, mostApprovals] = [12, 3, 12]
-const noApprovals: ListApprovalsResult = { approvals: [], total: 0 }
 const noCells: Pick<GetCalibrationResult, 'cells'> = { cells: [] }
 
-/** Approvals that wait, and the records of the agents that ask. Who may not see approvals still reads the rest. */
+/** Approvals that wait, and the records of the agents that ask. */
 async function loadApprovals(signal: AbortSignal) {
-  const options = { signal }
-  const approvals = await service.listApprovals({ state: 'pending', limit: 50 }, options).catch(() => noApprovals)
-  const { cells } =
-    approvals.total === 0 ? noCells : await service.getCalibration({ cells: 'agent_stakes', window: 'all' }, options)
+  const approvals = await pendingApprovals(signal)
+  const asked = { cells: 'agent_stakes', window: 'all' } as const
+  const { cells } = approvals.total === 0 ? noCells : await service.getCalibration(asked, { signal })
   return { approvals, cells }
 }
 
-/** The records of the agent at the stakes of its request. */
-function Record({ of, cells }: { of: ListApprovalsResult['approvals'][number]; cells: GetCalibrationResult['cells'] }) {
-  const stakes = of.action.stakes ?? 'medium'
-  const cell = cells.find((one) => one.agent === of.requester && one.stakes === stakes)
-  if (!cell) return null
-  return <span>{t.record(stakes, cell)}</span>
-}
-
+/** What waits for an approval, with the record of the agent at these stakes once for all of its requests. */
 function Approvals({ of, cells }: { of: ListApprovalsResult; cells: GetCalibrationResult['cells'] }) {
-  const soonest = [...of.approvals].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
+  const stakesOf = ({ action }: (typeof of.approvals)[number]) => action.stakes ?? 'medium'
+  const groups = Map.groupBy(of.approvals.slice(0, mostApprovals), (one) => `${stakesOf(one)} ${one.requester}`)
   return (
-    <List of={soonest.slice(0, mostApprovals)}>
-      {(one) => (
-        <>
-          <To path={`/approvals/${one.id}`}>{one.action.description}</To> <Badge of={one.action.stakes ?? 'medium'} />
-          <div class="quiet facts">
-            <Agent of={one.requester} />
-            <span>{t.expires(<When at={one.expires_at} />)}</span>
-            <Record of={one} cells={cells} />
-          </div>
-        </>
-      )}
+    <List of={[...groups.values()]}>
+      {(group) => {
+        const [agent, stakes] = [group[0]!.requester, stakesOf(group[0]!)]
+        const cell = cells.find((one) => one.agent === agent && one.stakes === stakes)
+        return (
+          <>
+            {group.map(({ id, action, expires_at }) => (
+              <div key={id} class="facts">
+                <To path={`/approvals/${id}`}>{action.description}</To>
+                <span class="quiet">{t.expires(<When at={expires_at} />)}</span>
+              </div>
+            ))}
+            <div class="quiet facts">
+              <Agent of={agent} /> <Badge of={stakes} /> {cell && <span>{t.record(stakes, cell)}</span>}
+            </div>
+          </>
+        )
+      }}
     </List>
   )
 }
@@ -98,7 +98,7 @@ function Waits({
           <Items actions={reviews} />
         </>
       )}
-      {total > 0 && (
+      {total > Math.min(approvals ?? 0, mostApprovals) + conditions.length + reviews.length && (
         <p>
           <To path="/inbox">{t.all(total)}</To>
         </p>
@@ -181,29 +181,31 @@ export function Today() {
         </Show>
       </Panel>
       <Show of={briefing}>
-        {(data) => (
-          <>
-            <Changes of={data} />
-            {data.weeks.some(({ scored }) => scored > 0) && (
-              <Panel title={t.worse} lead={data.worse ? t.fell(data.worse) : t.noneWorse}>
-                <Weeks weeks={data.weeks} />
+        {(data) =>
+          !isEmpty && (
+            <>
+              <Changes of={data} />
+              {data.weeks.some(({ scored }) => scored > 0) && (
+                <Panel title={t.worse} lead={data.worse ? t.fell(data.worse) : t.noneWorse}>
+                  <Weeks weeks={data.weeks} />
+                </Panel>
+              )}
+              <Panel title={t.learnt}>
+                <List of={data.lessons} empty={t.noneLearnt}>
+                  {({ text, id, agent: by, shown }) => (
+                    <>
+                      <ToDecision id={id}>{text}</ToDecision>
+                      <div class="quiet facts">
+                        <Agent of={by} />
+                        <span>{t.shown(shown)}</span>
+                      </div>
+                    </>
+                  )}
+                </List>
               </Panel>
-            )}
-            <Panel title={t.learnt}>
-              <List of={data.lessons} empty={t.noneLearnt}>
-                {({ text, id, agent: by, shown }) => (
-                  <>
-                    <ToDecision id={id}>{text}</ToDecision>
-                    <div class="quiet facts">
-                      <Agent of={by} />
-                      <span>{t.shown(shown)}</span>
-                    </div>
-                  </>
-                )}
-              </List>
-            </Panel>
-          </>
-        )}
+            </>
+          )
+        }
       </Show>
     </>
   )

@@ -24,12 +24,13 @@ const veryStaleDays = 60
 const maxContradictions = 200
 
 function ofDecision(
-  { id, category, date, title, stakes, review_by, created_at }: DecisionRecord,
+  { id, category, date, title, stakes, review_by, created_at, recorded_by }: DecisionRecord,
   { type, priority }: Due,
   now_ms: number,
 ): ReadyAction {
   const age_days = Math.floor((now_ms - Date.parse(created_at)) / dayMs)
-  const common = { type, priority, decision_id: id, category, date, title, detail: { stakes, review_by, age_days } }
+  const detail = { stakes, review_by, age_days, recorded_by }
+  const common = { type, priority, decision_id: id, category, date, title, detail }
   return type === 'stale_pending'
     ? {
         ...common,
@@ -244,7 +245,7 @@ async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Pro
       title: first_title,
       reason: `It contradicts "${second_title}": ${reason}`,
       suggestion: 'Decide which one is valid, and link it to the other with supersedes; if both are valid, unlink them',
-      detail: { other_id: second_id },
+      detail: { other_id: second_id, other_title: second_title },
     }),
   )
 }
