@@ -124,12 +124,17 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
 - { id: sure, action: block, description: Risky actions need confidence, condition_stakes: high }
 - { id: elsewhere, action: block, description: Reviewed elsewhere, scope: acme/other, condition_stakes: high }
 - { id: here, action: warn, description: Tell the team, scope: acme/shop, condition_stakes: high }
+- { id: again, action: warn, description: Failed before, conditions: [{ type: semantic, threshold: 0.5, outcome: failure }] }
+- { id: undone, action: warn, description: No way back, condition_context.irreversible: true }
+- { id: live, action: block, description: Reviews of deployments, conditions: [{ type: compound, operator: or, conditions: [{ type: field, field: category, operator: "=", value: deployment }, { type: field, field: context.environment, operator: "=", value: live }] }] }
 - { id: trade, action: block, description: Limits of trades, condition_category: trading }
 - { id: drop, action: step_up, description: Deletes a table of the database, conditions: [{ type: command, program: dropdb }] }
 - { id: fetched, action: block, description: Of the code nobody has seen the end and the server can send the shell another, conditions: [{ type: command, program: curl }] }
 - { id: push, action: step_up, description: Rewrites the history of a branch on the server, conditions: [{ type: command, program: git, subcommand: push }] }
 `)
-    await program.record({ decision: 'Keep the orders in one database', category: 'architecture' })
+    const risky = { category: 'architecture', stakes: 'high' }
+    const kept = await program.record({ decision: 'Keep the orders in one database', ...risky })
+    await program.record({ decision: 'Ship the handbook with every chair', category: 'deployment' })
     const rulesFor = async (given: object) => {
       const { markdown = '' } = await program.call('getSessionContext', { format: 'markdown', ...given })
       return [...markdown.matchAll(/^- \*\*\w+\*\* (\w+)/gm)].map(([, id]) => id).sort()
@@ -137,7 +142,11 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     const task = { task_description: 'Delete the old orders table of the database' }
     expect(await rulesFor(task)).toEqual(['drop', 'sure'])
     expect(await rulesFor({ ...task, project: 'acme/shop' })).toEqual(['drop', 'here', 'sure'])
-    expect(await rulesFor({})).toEqual(['sure'])
+    await program.call('reviewDecision', { id: kept, outcome: 'failure' }, 'bob')
+    expect(await rulesFor(task)).toEqual(['again', 'drop', 'sure'])
+    // Decisions like this one were never of high stakes, and none of them failed.
+    expect(await rulesFor({ task_description: 'Ship the handbook with each chair' })).toEqual(['live'])
+    expect(await rulesFor({})).toEqual(['again', 'sure'])
   })
 
   test('what does not fit a task is left out, and what only may fit is marked', async () => {

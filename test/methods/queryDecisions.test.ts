@@ -26,7 +26,7 @@ async function fill({ record, clock }: TestProgram): Promise<string[]> {
 }
 
 /** The keyword scores of the texts (and their category), computed here from nothing but the formulas. */
-function keywordScores(query: string): (text: string) => number {
+function keywordScores(query: string): { best: number; of(text: string): number } {
   const documents = texts.map((text) => termsOf(`${text}\narchitecture`))
   const average = documents.reduce((sum, { length }) => sum + length, 0) / documents.length
   const idf = (term: string) => {
@@ -42,7 +42,8 @@ function keywordScores(query: string): (text: string) => number {
     }
     return terms.reduce((sum, term) => sum + part(term), 0) / ideal
   })
-  return (text) => shares[texts.indexOf(text)]! ** 3 / (shares[texts.indexOf(text)]! ** 3 + 0.3 ** 3)
+  const best = Math.max(...shares)
+  return { best, of: (text) => shares[texts.indexOf(text)]! ** 3 / (best ** 3 + 0.3 ** 3) }
 }
 
 forEachBackend((open) => {
@@ -65,16 +66,17 @@ forEachBackend((open) => {
     const semantic = await program.call('queryDecisions', { query })
     const score = keywordScores(query)
     for (const hybrid_weight of [0, 0.3, 1]) {
+      const [meaning, words] = [hybrid_weight * (1 - score.best ** 2) ** 4, 1 - hybrid_weight]
       const found = await program.call('queryDecisions', { query, retrieval_mode: 'hybrid', hybrid_weight })
       expect(found.total).toBe(5)
       const expected = ids.map((id, index) => {
         const { distance } = semantic.decisions.find((hit) => hit.id === id)!
-        const parts = { semantic: Math.max(0, 1 - distance!), keyword: score(texts[index]!) }
+        const parts = { semantic: Math.max(0, 1 - distance!), keyword: score.of(texts[index]!) }
         return {
           id,
           distance,
           ...parts,
-          combined: hybrid_weight * parts.semantic + (1 - hybrid_weight) * parts.keyword,
+          combined: (meaning * parts.semantic + words * parts.keyword) / (meaning + words),
         }
       })
       for (const { id, distance, ...parts } of expected) {

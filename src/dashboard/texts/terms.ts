@@ -22,8 +22,8 @@ export const terms = {
   distance: 'Cosine distance in meaning from the question: 0 is the same, 1 is unrelated.',
   semantic: 'Similarity in meaning, from 0 to 1: one minus the distance.',
   keyword:
-    'Keyword score from 0 to 1: BM25 as a share of what the question could score, raised where even the best hit has a small share.',
-  combined: 'The order of hits in hybrid mode: the weighted sum of both scores.',
+    'Keyword score from 0 to 1: BM25 as a share of what the question could score, beside that of the best hit.',
+  combined: 'The order of hits in hybrid mode: the weighted mean of both scores. The more of the question the best hit explains, the more words weigh.',
   pvalue: 'The probability of a change this large by chance alone. Below 0.05 the change counts as real.',
   observed: 'Reported by another system, such as GitHub, not by the agent.',
   attested: 'Reported by an agent about itself: as reliable as the agent.',

@@ -111,6 +111,8 @@ export interface Question {
   terms: string[]
   /** The highest possible score of the terms. */
   ideal: number
+  /** The score of the best hit by words. */
+  best: number
   /** Weight of the semantic part. */
   weight: number
 }
@@ -118,23 +120,27 @@ export interface Question {
 export const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
 export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
 
-/**
- * The share of the question's words at which a hit counts half by words. A hit with less has only stray words, and must not outweigh
- * meaning; one with more explains the question. Measured in docs/design/search.md.
- */
+/** The share of the question's words at which the best hit counts half by words: with less it has only stray words, with more it explains the question. */
 const half = 0.3
-function explained(share: number): number {
-  if (share === 0) return 0
-  // In this form rounding keeps the order: a larger share never explains less.
-  const ratio = half / share
-  return 1 / (1 + ratio * ratio * ratio)
-}
 
+/**
+ * By words, a hit counts as much as it explains of the question beside the best hit. The more the best one explains, the less meaning
+ * counts: a name that is asked for is in one decision, and near to many. Measured in docs/design/search.md.
+ */
 export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
-  const { ideal, weight } = question
+  const { ideal, best, weight } = question
   const share = score === 0 ? 0 : score / ideal
-  const keyword = explained(share)
-  return { id, distance, share, keyword, combined: weight * similarity(distance) + (1 - weight) * keyword }
+  const most = best === 0 ? 0 : best / ideal
+  const keyword = Math.min(1, share ** 3 / (most ** 3 + half ** 3))
+  const meaning = weight * (1 - most ** 2) ** 4
+  const words = 1 - weight
+  return {
+    id,
+    distance,
+    share,
+    keyword,
+    combined: (meaning * similarity(distance) + words * keyword) / (meaning + words),
+  }
 }
 
 // Puts a superseded decision directly below its successor.

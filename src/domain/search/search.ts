@@ -155,7 +155,7 @@ async function rate(
 
 async function semantic(tools: Tools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
   const vector = await embedQuery(tools, query)
-  const question: Question = { vector, side, terms: [], ideal: 0, weight: 1 }
+  const question: Question = { vector, side, terms: [], ideal: 0, best: 0, weight: 1 }
   if (!vector) return { question, ranked: [], total: 0, degraded: false }
   const hits = await tools.index.nearest({ vector, embedder: tools.embedder.id, side, k: offset + limit, filter })
   const total = await countIndexed(tools, filter)
@@ -170,7 +170,7 @@ async function semantic(tools: Tools, { query, side, filter, offset, limit }: Se
 async function keyword({ index }: Tools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
   const terms = queryTerms(query)
   const { hits, total, ideal } = await index.keyword({ terms, filter, limit: offset + limit })
-  const question: Question = { vector: null, side, terms, ideal, weight: 0 }
+  const question: Question = { vector: null, side, terms, ideal, best: hits[0]?.score ?? 0, weight: 0 }
   return { question, ranked: hits.map(({ id, score }) => candidate(id, null, score, question)), total, degraded: false }
 }
 
@@ -204,7 +204,7 @@ async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
     ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }).finally(() => worded)
     : []
   const words = await wording
-  const question: Question = { vector, side, terms, ideal: words.ideal, weight }
+  const question: Question = { vector, side, terms, ideal: words.ideal, best: words.hits[0]?.score ?? 0, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))
   const scores = new Map(words.hits.map(({ id, score }) => [id, score]))
   // Candidates of each search get their exact score in the other, so that none is penalised for the depth at which a search stopped.

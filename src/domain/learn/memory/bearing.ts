@@ -1,9 +1,11 @@
 /** What bears on a task: rules that can apply to it, and texts near to it by meaning or by words. Without a task, what applies in general. */
+import { actionFields } from '../../../../sdk/schema/action.ts'
 import type { Condition } from '../../../../sdk/schema/guardrail.ts'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import { inScope, scopesOf } from '../../policy/rules/compiled.ts'
 import { ruleInWords } from '../../policy/rules/describe.ts'
+import { isFact } from '../../policy/rules/fact-names.ts'
 import type { LoadedRule } from '../../policy/rules/parse.ts'
 import { stateOf } from '../../search/precedent.ts'
 import { queryTerms, termsOf } from '../../search/terms.ts'
@@ -58,44 +60,67 @@ export interface ShownRule {
   scopes: string[]
 }
 
+/** What is known of a task before it becomes an action. */
 export interface Situation {
   project: string | null
-  /** Categories of the precedents, and those that the task names; empty if unknown. */
-  categories: ReadonlySet<string>
+  /** Categories and stakes of the precedents, and those that the task names; empty if unknown. */
+  category: ReadonlySet<string>
+  stakes: ReadonlySet<string>
+  /** Outcomes of the precedents; null without a task. */
+  outcomes: ReadonlySet<string | null> | null
 }
 
-/** Fields of the context that name a tool, or what a tool works on. */
-const ofTools = /^(?:context\.)?(?:tool|tool_name|mcp_server|server|command|program|path|file|url|input)(?:\.|$)/
+/** Whether a condition can hold for a task: never, if its rule is about such a task, as for any task, or as for tasks like this one. */
+const [never, byText, forAny, forThis] = [0, 1, 2, 3] as const
 
-const isAboutTools = (condition: Condition): boolean =>
-  condition.type === 'command' ||
-  condition.type === 'cel' ||
-  (condition.type === 'field' && ofTools.test(condition.field)) ||
-  (condition.type === 'compound' && condition.conditions.some(isAboutTools))
-
-/** The values of which a field must have one; null if the rule does not say. */
-function demanded(rule: LoadedRule, field: string): string[] | null {
-  for (const one of rule.conditions)
-    if (one.type === 'field' && one.field === field && ['=', '==', 'in'].includes(one.operator))
-      return [one.value].flat().map(String)
-  return null
-}
-
+type Field = Extract<Condition, { type: 'field' }>
 const isOneOf = (values: readonly string[], names: Iterable<string>): boolean => {
   const wanted = new Set(values.map(skeleton))
   return [...names].some((name) => wanted.has(skeleton(name)))
 }
 
-/** Whether a rule can apply; null if only its text says whether it does. */
-function canApply(rule: LoadedRule, { project, categories }: Situation): boolean | null {
-  if (rule.action === 'log' || rule.mode === 'shadow') return false
-  const names = project === null ? [] : [project]
-  if (!inScope(scopesOf(rule).map(skeleton), names.map(skeleton))) return false
-  const projects = demanded(rule, 'project')
-  if (projects !== null && !isOneOf(projects, names)) return false
-  const wanted = demanded(rule, 'category')
-  if (wanted !== null && categories.size > 0) return isOneOf(wanted, categories)
-  return wanted !== null || rule.conditions.some(isAboutTools) ? null : true
+function fieldCanHold({ field, operator, value }: Field, { project, category, stakes }: Situation): number {
+  // What the context says of tools, paths and places is known only when there is an action.
+  if (!Object.hasOwn(actionFields, field) && !isFact(field)) return byText
+  if (!['=', '==', 'in'].includes(operator)) return forAny
+  const wanted = [value].flat().map(String)
+  if (field === 'project') return isOneOf(wanted, project === null ? [] : [project]) ? forAny : never
+  if (field === 'category') return category.size === 0 ? byText : isOneOf(wanted, category) ? forThis : never
+  if (field === 'stakes') return stakes.size === 0 || isOneOf(wanted, stakes) ? forAny : never
+  return forAny
+}
+
+function canHold(condition: Condition, situation: Situation): number {
+  switch (condition.type) {
+    case 'field':
+      return fieldCanHold(condition, situation)
+    case 'semantic': {
+      const { outcomes } = situation
+      if (outcomes === null) return forAny
+      return (condition.outcome === undefined ? outcomes.size > 0 : outcomes.has(condition.outcome)) ? forAny : never
+    }
+    case 'command':
+    case 'cel':
+      return byText
+    case 'compound': {
+      if (condition.operator === 'or') return Math.max(...condition.conditions.map((one) => canHold(one, situation)))
+      const held = canAllHold(condition.conditions, situation)
+      return condition.operator === 'and' || held === byText ? held : forAny
+    }
+    default:
+      return forAny
+  }
+}
+
+function canAllHold(conditions: readonly Condition[], situation: Situation): number {
+  const each = conditions.map((one) => canHold(one, situation))
+  return each.includes(never) ? never : each.includes(forThis) ? forThis : Math.min(forAny, ...each)
+}
+
+function canApply(rule: LoadedRule, situation: Situation): number {
+  if (rule.action === 'log' || rule.mode === 'shadow') return never
+  const names = situation.project === null ? [] : [skeleton(situation.project)]
+  return inScope(scopesOf(rule).map(skeleton), names) ? canAllHold(rule.conditions, situation) : never
 }
 
 const hasCode = (condition: Condition): boolean =>
@@ -124,7 +149,8 @@ export function rulesFor(rules: readonly LoadedRule[], situation: Situation, bea
   return rules
     .flatMap((rule) => {
       const near = bears?.(textsOfRule(rule)) ?? false
-      return (canApply(rule, situation) ?? near) ? [{ rule, near }] : []
+      const can = canApply(rule, situation)
+      return can > byText || (can === byText && near) ? [{ rule, near }] : []
     })
     .sort(
       (a, b) =>

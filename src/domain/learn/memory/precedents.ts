@@ -33,7 +33,7 @@ const weakFloor = 0.85
  * precedent by its distance alone, and says nothing new. A failure counts more, since to miss it costs more; one that was replaced is no
  * danger anymore. Chosen on the tasks for development of test/eval/context.jsonl.
  */
-const floorAt = (place: number): number => Math.min(0.75 + 0.05 * place, 0.95)
+const floorAt = (place: number): number => Math.min(0.75 + 0.1 * place, 0.95)
 const failureWeight = 1.25
 const weightOf = ({ relevance, hit }: Shown): number => relevance * (isFailure(hit) ? failureWeight : 1)
 

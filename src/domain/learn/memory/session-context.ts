@@ -232,10 +232,15 @@ export async function sessionContext(
   const tools = { phrases: call.wisdom.phrases, embedder: call.embedder, signal: within() }
   const bears = task === null ? null : await bearingOn(tools, task, [...asked.map(textsOfRule), ...textsOf(common)])
   const named = task === null ? [] : wordsOf(task)
-  const categories = new Set([
-    ...shown.flatMap(({ hit, weak }) => (weak || hit.category === null ? [] : [hit.category])),
-    ...named,
-  ])
+  const fitting = shown
+    .filter(({ weak }) => !weak)
+    .flatMap(({ hit, replaced }) => [hit, ...replaced.map((one) => one.hit)])
+  const situation = {
+    project,
+    category: new Set([...fitting.flatMap(({ category }) => category ?? []), ...named]),
+    stakes: new Set([...fitting.map(({ stakes }) => stakes), ...(fitting.length > 0 ? named : [])]),
+    outcomes: task === null ? null : new Set(fitting.map(({ outcome }) => outcome)),
+  }
   return {
     context,
     for_model: {
@@ -252,7 +257,7 @@ export async function sessionContext(
       in_force,
       failures,
       latest,
-      rules: rulesFor(asked, { project, categories }, bears),
+      rules: rulesFor(asked, situation, bears),
     },
   }
 }
