@@ -21,9 +21,9 @@ export const terms = {
     'Wilson interval: the range that holds the true share of successes with 95 % confidence, given the number of decisions.',
   distance: 'Cosine distance in meaning from the question: 0 is the same, 1 is unrelated.',
   semantic: 'Similarity in meaning, from 0 to 1: one minus the distance.',
-  keyword:
-    'Keyword score from 0 to 1: BM25 as a share of what the question could score, beside that of the best hit.',
-  combined: 'The order of hits in hybrid mode: the weighted mean of both scores. The more of the question the best hit explains, the more words weigh.',
+  keyword: 'Keyword score from 0 to 1: BM25 as a share of what the question could score, beside that of the best hit.',
+  combined:
+    'The order of hits in hybrid mode: the weighted mean of both scores. The more of the question the best hit explains, the more words weigh.',
   pvalue: 'The probability of a change this large by chance alone. Below 0.05 the change counts as real.',
   observed: 'Reported by another system, such as GitHub, not by the agent.',
   attested: 'Reported by an agent about itself: as reliable as the agent.',
