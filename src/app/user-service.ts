@@ -1,7 +1,7 @@
 /** The service of a data folder as a service of the user: the file of systemd or launchd, and the commands that switch it on and off. */
-import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { sha256Hex } from '../core/digest.ts'
 import { readServiceFile } from './service-file.ts'
 
 export interface UserService {
@@ -37,7 +37,7 @@ const unitWord = (text: string): string =>
 
 /** Two folders are two services. */
 const suffixOf = (data_dir: string, home: string): string =>
-  data_dir === join(home, '.cstp') ? '' : `-${createHash('sha256').update(data_dir).digest('hex').slice(0, 8)}`
+  data_dir === join(home, '.cstp') ? '' : `-${sha256Hex(data_dir).slice(0, 8)}`
 
 export function systemdService({ data_dir, command, env, home, config }: Wanted): UserService {
   const name = `cstp${suffixOf(data_dir, home)}.service`

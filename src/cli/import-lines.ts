@@ -1,9 +1,9 @@
 /** The lines of an import: parses JSON Lines from bytes, each with a decision, its outcome and its links. */
-import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { EdgeType, fraction, nonEmptyText, Outcome, text } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound } from '../../sdk/schema/params.ts'
 import { RecordParams } from '../../sdk/schema/record.ts'
+import { sha256Hex } from '../core/digest.ts'
 import { dataFormat, formatProblem } from '../core/format.ts'
 import { compileParams } from '../core/params.ts'
 import type { Params } from './connection.ts'
@@ -94,8 +94,7 @@ export function planLine(value: unknown): Plan {
 export const contentKey = 'content:'
 
 /** A key derived from the content, so that importing the same line again does nothing. */
-const keyOf = (content: unknown): string =>
-  contentKey + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)
+const keyOf = (content: unknown): string => contentKey + sha256Hex(JSON.stringify(content)).slice(0, 32)
 
 /** Where a decision comes from: a line of a file, or a file of a folder. */
 export type Place = { line: number } | { file: string }

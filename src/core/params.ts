@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { type CstpError, type Issue, invalidParam, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
+import { isObject } from './json.ts'
 import { certainSecret, maskSecrets, withoutSecretTexts } from './secrets.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
@@ -56,9 +57,6 @@ interface Found {
 /** Renames the keys of a value to their declared spelling; reports unknown keys, and keys given in two spellings. */
 type Normalise = (value: unknown, path: string, found: Found) => unknown
 
-const plainObject = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
 const below = (path: string, key: string | number): string => (path ? `${path}.${key}` : String(key))
 
 /** Key names that a free-form object can't hold. */
@@ -110,7 +108,7 @@ function normaliseObject(entries: Record<string, Schema>, open: boolean): Normal
         received,
       })
     }
-    if (!plainObject(value)) return value
+    if (!isObject(value)) return value
     const result: Record<string, unknown> = {}
     for (const key of Object.keys(value)) {
       if (found.full()) break
@@ -207,7 +205,7 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
   const normalise = known === undefined ? normaliser(schema) : known
   normalisers.set(schema, normalise)
   return (raw) => {
-    if (!plainObject(raw)) {
+    if (!isObject(raw)) {
       const [expected, received] = ['an object of named parameters', kindOf(raw)]
       throw refused([{ path: '', message: `expected ${expected}, received ${received}`, expected, received }])
     }

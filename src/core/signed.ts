@@ -4,6 +4,7 @@
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Agents, Caller } from './caller.ts'
+import { sha256Hex } from './digest.ts'
 
 /** The header of an answer with its proof. */
 export const proofHeader = 'cstp-proof'
@@ -18,8 +19,6 @@ interface Signed {
   nonce: string
   body_sha256: string
 }
-
-export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex')
 
 /** The key that client and service share: the service keeps only the SHA-256 of a token. */
 export const keyOf = (token: string): Buffer => hash('sha256', token, 'buffer')

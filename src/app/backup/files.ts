@@ -5,6 +5,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { copyFile, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import * as v from 'valibot'
+import { sha256Hex } from '../../core/digest.ts'
 import { syncFolder } from '../../core/disk.ts'
 import { dataFormat, isNewer, newerFormat } from '../../core/format.ts'
 
@@ -28,7 +29,7 @@ const place = async (folder: string, path: string): Promise<string> => {
 /** Writes a file to stable storage. */
 export async function put(folder: string, path: string, content: Uint8Array): Promise<BackupFile> {
   await writeFile(await place(folder, path), content, { mode: 0o600, flush: true })
-  return { path, size: content.length, sha256: createHash('sha256').update(content).digest('hex') }
+  return { path, size: content.length, sha256: sha256Hex(content) }
 }
 
 /** Copies a file to stable storage. The hash is of the copy, since the original may be changing. */

@@ -1,8 +1,8 @@
 /** Writes and undoes the files of `cstp init`; the original content is saved byte for byte in the data directory. */
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { sha256Hex } from '../../core/digest.ts'
 import { regularFile, textAt } from '../../core/disk.ts'
 import { messageOf } from '../../core/log.ts'
 import type { Edit } from './clients.ts'
@@ -36,9 +36,8 @@ export interface Change {
 
 const isBelow = (dir: string, path: string): boolean => !relative(dir, path).startsWith('..')
 
-const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
 const places = (data_dir: string): string => join(data_dir, 'init')
-const placeOf = (data_dir: string, dir: string): string => join(places(data_dir), `${sha256(dir).slice(0, 16)}.json`)
+const placeOf = (data_dir: string, dir: string): string => join(places(data_dir), `${sha256Hex(dir).slice(0, 16)}.json`)
 
 /**
  * The bytes of a file that is about to be edited; null if there is none.
@@ -118,18 +117,18 @@ export async function apply(
       changes.push({ path, what: 'unchanged' })
       // A script that several folders share is removed with the last of them.
       if (others.has(path) && !files.has(path))
-        files.set(path, { path, before: null, written: sha256(text), folders: [] })
+        files.set(path, { path, before: null, written: sha256Hex(text), folders: [] })
       continue
     }
     const first = files.get(path)
     const folders = await makeFolders(path)
-    const isOurs = first !== undefined && before !== null && sha256(before) === first.written
+    const isOurs = first !== undefined && before !== null && sha256Hex(before) === first.written
     // If a file changed between two runs, undo restores its current content minus what the first run added.
     const found = first !== undefined && before !== null ? withoutOurs(before.toString('utf8')) : before
     files.set(path, {
       path,
       before: isOurs ? first.before : found === null ? null : Buffer.from(found).toString('base64'),
-      written: sha256(text),
+      written: sha256Hex(text),
       folders: first?.folders ?? folders,
     })
     // Save the undo information first.
@@ -152,7 +151,7 @@ async function manifestOfCopy(data_dir: string, dir: string): Promise<Manifest |
       const states = await Promise.all(
         files.map(async ({ path, written }) => {
           const bytes = await bytesAt(path, dir)
-          return bytes !== null && sha256(bytes) === written
+          return bytes !== null && sha256Hex(bytes) === written
         }),
       )
       return { manifest: { ...one, files }, same: states.filter(Boolean).length }
@@ -193,7 +192,7 @@ export async function undo(data_dir: string, dir: string, edits: readonly Edit[]
     const now = await bytesAt(path, dir)
     if (now === null || others.has(path)) continue
     const edit = edits.find((one) => one.path === path)
-    if (sha256(now) === written) {
+    if (sha256Hex(now) === written) {
       if (before === null) await rm(path)
       else await writeFile(path, Buffer.from(before, 'base64'))
       changes.push({ path, what: before === null ? 'removed' : 'restored' })

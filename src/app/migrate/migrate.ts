@@ -1,7 +1,7 @@
 /** Migrates everything from one place to another: resumable, and verified by counts and hashes of both sides. */
 
-import { createHash } from 'node:crypto'
 import { countDecisions } from '../../../sdk/storage/groups.ts'
+import { sha256Hex } from '../../core/digest.ts'
 import { copyAudit, copyDecisions, copyEvidence, copyStates, copyVectors, type Digest, digestOf } from './copy.ts'
 import { type Copying, openSide, type Side } from './sides.ts'
 import { copyThread } from './thread.ts'
@@ -15,7 +15,7 @@ interface Marker {
 
 /** Marks an empty target with its source. @throws Error if the target has other content */
 async function claim({ from, to }: Copying): Promise<void> {
-  const digest = createHash('sha256').update(from.name).digest('hex')
+  const digest = sha256Hex(from.name)
   const [stored] = await to.store.keyed.get(marker.collection, [marker.key])
   const kept = stored?.value as Marker | undefined
   if (kept?.digest === digest && !kept.done) return
@@ -58,7 +58,7 @@ export async function migrate({ from: source, to: target, ...rest }: MigrateOpti
         throw new Error(
           `the two sides differ in ${differ.join(', ')}: stop the servers of both, then run the same command again`,
         )
-      await mark(to, createHash('sha256').update(from.name).digest('hex'), true)
+      await mark(to, sha256Hex(from.name), true)
       return other
     } finally {
       await to.close()

@@ -1,6 +1,7 @@
 /** Writes a decision as an architecture decision record (MADR 4), such that reading it back gives the same decision. */
-import { createHash } from 'node:crypto'
+
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { sha256Hex } from '../../core/digest.ts'
 import { yamlOf } from '../../core/yaml.ts'
 import { importLine, sourceOf } from '../export-line.ts'
 import { readAdr, stated } from './decision.ts'
@@ -92,13 +93,12 @@ function body(record: DecisionRecord, { named }: Neighbours): string {
 }
 
 const digestLine = /^ {2}digest: "([0-9a-f]{64})"\n/m
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** Whether a file is unchanged since an export wrote it; `foreign` if no export wrote it. */
 export function stateOf(text: string): 'ours' | 'edited' | 'foreign' {
   const found = digestLine.exec(text)
   if (!found) return 'foreign'
-  return digestOf(text.replace(found[0], '')) === found[1] ? 'ours' : 'edited'
+  return sha256Hex(text.replace(found[0], '')) === found[1] ? 'ours' : 'edited'
 }
 
 /** Parses only the Markdown; null if it can't be read. */
@@ -131,5 +131,5 @@ export function madrOf(record: DecisionRecord, neighbours: Neighbours): string {
     cstp: { digest: '', ...Object.fromEntries(kept), source: sourceOf(record) },
   }
   const whole = `---\n${yamlOf(front)}---\n\n${text}\n`.replace('  digest: ""\n', '')
-  return whole.replace('\ncstp:\n', `\ncstp:\n  digest: "${digestOf(whole)}"\n`)
+  return whole.replace('\ncstp:\n', `\ncstp:\n  digest: "${sha256Hex(whole)}"\n`)
 }

@@ -2,12 +2,13 @@
  * The tools of a server as they were when it was first seen, or when a person last accepted them. A tool that is new or differs is withheld:
  * a server could otherwise change what a tool does, or what its description tells the model, after it was trusted.
  */
-import { hash } from 'node:crypto'
+
 import type { PinChange, ToolPin } from '../../../sdk/schema/gateway.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/canonical.ts'
+import { jsonSha256 } from '../../core/digest.ts'
 import { visibleCopy, visibleText } from '../../core/quote.ts'
 import { timestamp } from '../../core/time.ts'
 import { pinCollection } from '../record/hook-records.ts'
@@ -49,8 +50,6 @@ export async function readPins(keyed: Pick<KeyedReader, 'get'>, server: string):
   return (found?.value as { tools: Pins } | undefined)?.tools ?? null
 }
 
-const sha256 = (value: unknown): string => hash('sha256', stableJson(value), 'hex')
-
 /** Fields that say nothing about what a tool does, and that a server may fill differently in each answer. */
 const withoutMeta = ({ _meta: _, icons: __, ...definition }: ToolDefinition) => definition
 
@@ -63,7 +62,7 @@ export interface PinnedServer {
 export function seen(tool: ToolDefinition, { place, identity }: PinnedServer, now_ms: number): SeenTool {
   const definition = withoutMeta(tool)
   return {
-    digest: sha256([definition, place]),
+    digest: jsonSha256([definition, place]),
     definition,
     server: place,
     identity,

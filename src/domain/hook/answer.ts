@@ -1,5 +1,6 @@
 /** Answers the hooks of agents' clients, event by event, and stores what they report. */
 import type { Transaction } from '../../../sdk/storage/store.ts'
+import { jsonSha256 } from '../../core/digest.ts'
 import type { Astray } from '../../core/observed.ts'
 import { quotedName } from '../../core/quote.ts'
 import { redact } from '../../core/secrets.ts'
@@ -22,7 +23,6 @@ import { askToAdopt, hasRecorded, observedParams, prepareObserved } from './obse
 import {
   changeSession,
   closed,
-  digestOf,
   type HookSession,
   type HookSource,
   keptOf,
@@ -96,7 +96,7 @@ async function onStart(call: HookCall, { place }: On<'session_start'>): Promise<
 async function onPrompt(call: HookCall, { place, text }: On<'prompt'>): Promise<HookOutcome> {
   const at = call.now()
   const masked = mask(text).slice(0, maxRequest).toWellFormed()
-  const request = text === '' ? null : call.prompts === 'text' ? masked : `sha256 ${digestOf(text)}`
+  const request = text === '' ? null : call.prompts === 'text' ? masked : `sha256 ${jsonSha256(text)}`
   await call.store.transaction((tx) =>
     changeSession(tx, sourceOf(call), place, at, (one) => ({ ...one, request, turn_ms: at, pending: [] })),
   )
@@ -137,12 +137,12 @@ export async function checkCall(
     const { verdict, record_id, would_block, fired, at_ms } = evaluation
     await changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = opened(before, tool)
-      const input_digest = digestOf(tool.input)
+      const input_digest = jsonSha256(tool.input)
       await putAction(tx, key, id, {
         tool: tool.tool.slice(0, 256),
         at_ms,
         input_digest,
-        may_run: runs === undefined ? null : runs === tool.input ? input_digest : digestOf(runs),
+        may_run: runs === undefined ? null : runs === tool.input ? input_digest : jsonSha256(runs),
         verdict,
         record_id,
         would_block: would_block.length > 0,
@@ -168,7 +168,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
   const source = sourceOf(call)
   const key = sessionKey(source, place)
   const at_ms = call.now()
-  const input_digest = digestOf(tool.input)
+  const input_digest = jsonSha256(tool.input)
   const kept = keptOf(output)
   const done = ok ? consequenceOf(tool, output, mask) : null
   const name = tool.tool.slice(0, 256)
@@ -202,7 +202,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
         ...(ran !== null && { ran: { ...session.ran, [ran]: (session.ran?.[ran] ?? 0) + 1 } }),
         actions: session.actions + 1,
         errors: session.errors + (ok ? 0 : 1),
-        digest: digestOf([session.digest, id, result]),
+        digest: jsonSha256([session.digest, id, result]),
         pending: found === null ? session.pending : [...session.pending, found].slice(-maxPending),
       }
     })

@@ -1,5 +1,5 @@
 /** Events that hooks of agents' clients report, and the answers, in one form for all clients. */
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../../core/digest.ts'
 
 /** Clients whose hooks the service answers, named as in their paths below `/hooks/`. */
 export const hookClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
@@ -117,7 +117,7 @@ const parsed = (value: unknown): unknown => {
 
 /** A name from a client as part of a key: unchanged if it is short and plain, else its digest. */
 export const keyPart = (name: string): string =>
-  /^[\w.-]{1,128}$/.test(name) ? name : `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+  /^[\w.-]{1,128}$/.test(name) ? name : `~${sha256Hex(name).slice(0, 32)}`
 
 /** Most rule files of a repository that are looked at. */
 export const maxRuleFiles = 16

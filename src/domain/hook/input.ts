@@ -1,5 +1,5 @@
 /** The input of a tool call: which of its fields are commands and paths in the tools of any client, where they contradict each other, and a copy of bounded size. */
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../../core/digest.ts'
 import type { ToolCall } from './event.ts'
 import { fieldsOf } from './event.ts'
 
@@ -130,8 +130,7 @@ const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 4
 const grouped = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ')
 
 /** The sentence in place of a text that is not shown. */
-const hidden = (text: string): string =>
-  `… ${grouped(text.length)} characters not shown, sha256 ${createHash('sha256').update(text).digest('hex')}`
+const hidden = (text: string): string => `… ${grouped(text.length)} characters not shown, sha256 ${sha256Hex(text)}`
 
 /** Cuts a text, but not in the middle of a token: half a secret would not be recognised. */
 function cutText(text: string, most: number): { shown: string; note: string } {

@@ -1,6 +1,7 @@
 /** Rules that a repository has in `.cstp/guardrails`, as the hook read them. They stop more calls, and never allow or change one. */
-import { createHash } from 'node:crypto'
+
 import type { Violation } from '../../../sdk/schema/policy.ts'
+import { sha256Hex } from '../../core/digest.ts'
 import { type Action, EvaluationError } from '../policy/rules/action.ts'
 import { limitSteps } from '../policy/rules/cel.ts'
 import type { CompiledRule } from '../policy/rules/compiled.ts'
@@ -52,7 +53,7 @@ const known = new Map<string, Promise<Read>>()
 const maxKnown = 16
 
 function readOnce(policy: Pick<Policy, 'draft'>, files: readonly ProjectFile[]): Promise<Read> {
-  const key = createHash('sha256').update(JSON.stringify(files)).digest('hex')
+  const key = sha256Hex(JSON.stringify(files))
   const found = known.get(key) ?? read(policy, files)
   known.delete(key)
   known.set(key, found)

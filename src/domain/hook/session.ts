@@ -1,8 +1,9 @@
 /** Sessions of agents' clients as their hooks report them: a keyed record for each session, and a small one for each tool call. */
-import { hash } from 'node:crypto'
+
 import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/canonical.ts'
+import { jsonSha256, sha256Hex } from '../../core/digest.ts'
 import type { Astray } from '../../core/observed.ts'
 import { dayMs } from '../../core/time.ts'
 import { type HookAction, hookCollections } from '../record/hook-records.ts'
@@ -63,13 +64,10 @@ export interface HookSource {
   branch: string | null
 }
 
-const sha256 = (text: string): string => hash('sha256', text, 'hex')
-export const digestOf = (value: unknown): string => sha256(stableJson(value))
-
 /** What is kept of the output of a call: its digest and length as canonical JSON. */
 export function keptOf(output: unknown): { output_digest: string; output_bytes: number } {
   const text = stableJson(output)
-  return { output_digest: sha256(text), output_bytes: Buffer.byteLength(text) }
+  return { output_digest: sha256Hex(text), output_bytes: Buffer.byteLength(text) }
 }
 
 /** The key of a session. Names of agents contain no colon. */
@@ -141,7 +139,7 @@ export async function changeSession(
 /** The session with a call in progress added. A call without a name gets one. */
 export function opened(session: HookSession, call: ToolCall): { session: HookSession; id: string } {
   if (call.tool_use_id !== null) return { session, id: keyPart(call.tool_use_id) }
-  const digest = digestOf([call.tool, call.input])
+  const digest = jsonSha256([call.tool, call.input])
   const id = `~${digest.slice(0, 24)}.${session.actions}`
   const open = Object.fromEntries([...Object.entries(session.open).slice(1 - maxOpen), [digest, id]])
   return { session: { ...session, open }, id }
@@ -150,7 +148,7 @@ export function opened(session: HookSession, call: ToolCall): { session: HookSes
 /** The name of a completed call, and the session without it among the calls in progress. */
 export function closed(session: HookSession, call: ToolCall): { session: HookSession; id: string } {
   if (call.tool_use_id !== null) return { session, id: keyPart(call.tool_use_id) }
-  const digest = digestOf([call.tool, call.input])
+  const digest = jsonSha256([call.tool, call.input])
   const { [digest]: id, ...open } = session.open
   return { session: { ...session, open }, id: id ?? `~${digest.slice(0, 24)}.${session.actions}` }
 }

@@ -2,12 +2,13 @@
 
 import type { Store } from '../../../sdk/storage/store.ts'
 import type { Caller } from '../../core/caller.ts'
+import { jsonSha256 } from '../../core/digest.ts'
 import { describeError, type Log } from '../../core/log.ts'
 import type { Astray } from '../../core/observed.ts'
 import { dayMs } from '../../core/time.ts'
 import { noteAstray } from './astray.ts'
 import { hookClients } from './event.ts'
-import { changeSession, digestOf, type HookSession, listHookSessions } from './session.ts'
+import { changeSession, type HookSession, listHookSessions } from './session.ts'
 
 export interface McpCall {
   store: Pick<Store, 'keyed' | 'transaction'>
@@ -50,7 +51,7 @@ export function openUngated() {
       return
     }
     const place = { session_id: session, cwd: null, project_dir: null, permission_mode: null }
-    const action = { tool: call.method, record_id: null, input_digest: digestOf(params) }
+    const action = { tool: call.method, record_id: null, input_digest: jsonSha256(params) }
     await store.transaction(async (tx) => {
       await changeSession(tx, { agent, client, project: null, branch: null }, place, at, (one) => ({
         ...one,

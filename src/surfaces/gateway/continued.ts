@@ -1,6 +1,5 @@
 /** Calls that their server answered with a question: the repeated call with the answer is part of the first, and is not judged again. */
-import { hash } from 'node:crypto'
-import { stableJson } from '../../core/canonical.ts'
+import { jsonSha256 } from '../../core/digest.ts'
 import type { ToolCall } from './gate.ts'
 import { type Fields, fieldsOf } from './messages.ts'
 
@@ -48,7 +47,7 @@ export interface Continued {
 const most = 1_000
 
 const keyOf = ({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, state: unknown): string =>
-  hash('sha256', stableJson([tool, input ?? null, state ?? null]), 'hex')
+  jsonSha256([tool, input ?? null, state ?? null])
 
 export function openContinued(): Continued {
   const open = new Map<string, Passed>()

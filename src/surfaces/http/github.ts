@@ -1,8 +1,9 @@
 /** GitHub's webhook: signature, limits and responses. Deliveries are interpreted elsewhere. */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { clientAddress } from '../../core/caller.ts'
+import { sha256Hex } from '../../core/digest.ts'
 import { describeError, type Log } from '../../core/log.ts'
 import type { Guesses } from './limits.ts'
 import { json, plainError, type Route, tooMany } from './route.ts'
@@ -112,7 +113,7 @@ export function githubRoute(options: GithubOptions): Route {
         })
       }
       const request_id = newRequestId()
-      const body_sha256 = createHash('sha256').update(bytes).digest('hex')
+      const body_sha256 = sha256Hex(bytes)
       try {
         const delivered = await deliver({ id, kind, body_sha256, body: parsed }, { request_id, signal })
         if (delivered.outcome === 'refused') return refuse(422, 'unprocessable', delivered.reason)

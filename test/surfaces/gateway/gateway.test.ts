@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
-import { digestOf } from '../../../src/domain/hook/session.ts'
+import { jsonSha256 } from '../../../src/core/digest.ts'
 import { until } from '../../support/process.ts'
 import { type Behind, openBehind, textsOf } from './gateway.ts'
 
@@ -288,9 +288,9 @@ test('each call is recorded with digests, its end, its duration and bytes, in a 
       .map(({ payload }) => JSON.parse(payload))
   await until('both calls have a place', async () => acts().length === 2)
   const [echo, fail] = acts()
-  expect(echo).toMatchObject({ tool: 'echo', ok: true, verdict: 'allow', input_digest: digestOf({ text: 'hello' }) })
+  expect(echo).toMatchObject({ tool: 'echo', ok: true, verdict: 'allow', input_digest: jsonSha256({ text: 'hello' }) })
   expect(echo.output_bytes).toBe(JSON.stringify({ content: [{ type: 'text', text: 'hello' }] }).length)
-  expect(echo.output_digest).toBe(digestOf({ content: [{ type: 'text', text: 'hello' }] }))
+  expect(echo.output_digest).toBe(jsonSha256({ content: [{ type: 'text', text: 'hello' }] }))
   expect(echo.duration_ms).toBeGreaterThan(0)
   expect(fail).toMatchObject({ tool: 'fail', ok: false })
 })

@@ -3,7 +3,6 @@ import type { Briefing } from '../../../../sdk/schema/briefing.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import { outcomeValues } from '../../../../sdk/schema/values.ts'
-import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { outcomeValue } from '../../../../sdk/storage/fields.ts'
 import { countBy, weigher } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
@@ -16,6 +15,7 @@ import { drifting } from '../calibration/drift-periods.ts'
 import { exactInterval } from '../calibration/interval.ts'
 import { verdictOn } from '../calibration/stored-verdict.ts'
 import { separator } from '../calibration/sums.ts'
+import { newest } from './wisdom.ts'
 
 const weekDays = 7
 const weeksShown = 12
@@ -89,9 +89,6 @@ async function weeksOf(
     }
   })
 }
-
-const newest = async ({ store }: BriefingTools, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
-  (await store.decisions.list({ filter, sort: 'created_at', order: 'desc', offset: 0, limit })).texts.map(parseRecord)
 
 /** The text that two failures share if they have the same cause: letters, digits and case apart. */
 const plain = (text: string): string => text.toLowerCase().replace(/\s+/g, ' ').trim()
@@ -177,9 +174,9 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
   ])
   await tools.yieldToEventLoop()
   const [failures, decided, reviewedRecords] = await Promise.all([
-    newest(tools, { ...filter, outcome: ['failure'] }, maxFailures),
-    newest(tools, period, maxDecisions),
-    newest(tools, { ...filter, status: ['reviewed'] }, maxDecisions),
+    newest(store, { ...filter, outcome: ['failure'] }, maxFailures),
+    newest(store, period, maxDecisions),
+    newest(store, { ...filter, status: ['reviewed'] }, maxDecisions),
   ])
   // The first rules are not a change.
   const changes = (await policyChanges(store)).slice(0, -1).map(({ in_force_from }) => in_force_from)
@@ -192,12 +189,11 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
   const lately = outcomes.filter(({ reviewed_day }) => reviewed_day !== null && reviewed_day >= since.slice(0, 10))
   const isLate = ({ reviewed_at }: DecisionRecord) => reviewed_at !== null && reviewed_at >= since
   const known = new Set(before.map(({ value }) => value))
-  const count = (groups: readonly { count: number }[]) => groups.reduce((sum, one) => sum + one.count, 0)
   return {
     since,
-    decisions: count(agents),
-    reviewed: count(lately),
-    failed: count(lately.filter(({ outcome }) => outcome === 'failure')),
+    decisions: countOf(agents),
+    reviewed: countOf(lately),
+    failed: countOf(lately.filter(({ outcome }) => outcome === 'failure')),
     cause: causeOf(failures.filter(isLate)),
     rules_changed: changes.filter((at) => at >= since),
     new_agents: agents.map(({ value }) => value).filter((name) => !known.has(name)),

@@ -7,6 +7,7 @@ import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { compareText, outcomeValue } from '../../../../sdk/storage/fields.ts'
 import { countDecisions } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
+import { countOf } from '../../../core/figures.ts'
 import { dayMs } from '../../../core/time.ts'
 import { showBreakers } from '../../policy/judge/breakers.ts'
 import { percent } from '../calibration/advice.ts'
@@ -118,13 +119,12 @@ async function sampled({ store, now_ms }: ReadyTools, { filter, sample, ...wante
   )
   const strata = [...Map.groupBy(parts.flat(), ({ agent, stakes }) => JSON.stringify([agent, stakes])).values()]
   const outcomes = await store.decisions.groups({ ...filter, scored: true }, ['agent', 'stakes', 'outcome'])
-  const due = (those: readonly { count: number }[]) => those.reduce((sum, { count }) => sum + count, 0)
   const { picks, share } = sampleOf(
     strata.map((those) => {
       const { agent, stakes } = those[0]!
       const own = outcomes.filter((one) => one.agent === agent && one.stakes === stakes)
       const value = own.reduce((sum, { count, outcome }) => sum + count * outcomeValue[outcome!]!, 0)
-      return { stakes, due: due(those), scored: due(own), value }
+      return { stakes, due: countOf(those), scored: countOf(own), value }
     }),
     sample ?? 0,
   )
@@ -132,7 +132,7 @@ async function sampled({ store, now_ms }: ReadyTools, { filter, sample, ...wante
     strata.flatMap((those, at) =>
       Array.from({ length: picks[at]! }, async (_, pick) => {
         // The middle of each of as many equal shares.
-        let place = Math.floor(((pick + 0.5) * due(those)) / picks[at]!)
+        let place = Math.floor(((pick + 0.5) * countOf(those)) / picks[at]!)
         const { part, agent, stakes, day } = those.find(({ count }) => {
           if (place < count) return true
           place -= count
@@ -144,7 +144,7 @@ async function sampled({ store, now_ms }: ReadyTools, { filter, sample, ...wante
       }),
     ),
   )
-  const of = strata.reduce((sum, those) => sum + due(those), 0)
+  const of = countOf(strata.flat())
   return { actions: actions.flat(), counts, sample: { shown: actions.length, of, share } }
 }
 

@@ -40,7 +40,8 @@ export interface WisdomReader {
   phrases: Pick<Phrases, 'vectors'>
 }
 
-const newest = async ({ decisions }: Store, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
+/** The newest decisions that pass the filter. */
+export const newest = async ({ decisions }: Store, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
   limit === 0
     ? []
     : (await decisions.list({ filter, sort: 'created_at', order: 'desc', offset: 0, limit })).texts.map(parseRecord)

@@ -1,8 +1,8 @@
 /** The digest of a decision's content, taken when evidence is linked to it, so that a later change of the decision is detected. */
-import { createHash } from 'node:crypto'
+
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { AuditReader } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/canonical.ts'
+import { jsonSha256 } from '../../../core/digest.ts'
 
 /** What was decided, by whom and why. Later reviews, edges and derived values don't change it. */
 const contentFields = [
@@ -24,14 +24,12 @@ const contentFields = [
   'created_at',
 ] as const satisfies readonly (keyof DecisionRecord)[]
 
-const digest = (record: unknown): string => createHash('sha256').update(stableJson(record)).digest('hex')
-
 /** SHA-256 of the whole record as canonical JSON, lowercase hex. */
-export const recordDigest = (record: DecisionRecord): string => digest(record)
+export const recordDigest = (record: DecisionRecord): string => jsonSha256(record)
 
 /** The same of its content fields only. */
 export const contentDigest = (record: DecisionRecord): string =>
-  digest(Object.fromEntries(contentFields.map((name) => [name, record[name]])))
+  jsonSha256(Object.fromEntries(contentFields.map((name) => [name, record[name]])))
 
 /** The method whose audit entries hold digests. */
 export const linkMethod = 'cstp.linkEvidence'

@@ -1,5 +1,5 @@
 /** The dossier of one decision: the record with its receipts, gathered from the stores, and signed as a whole. */
-import { createHash } from 'node:crypto'
+
 import type { Approval } from '../../../../sdk/schema/approval.ts'
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { Dossier } from '../../../../sdk/schema/dossier.ts'
@@ -9,7 +9,7 @@ import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.
 import { outcomeValue, scoredValue, settlerOf } from '../../../../sdk/storage/fields.ts'
 import type { KeyedReader, Store, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../../sdk/storage/thread.ts'
-import { stableJson } from '../../../core/canonical.ts'
+import { jsonSha256 } from '../../../core/digest.ts'
 import { archivedPolicy } from '../../policy/judge/archive.ts'
 import { approvalStepId, evidenceId, useId } from '../../record/act-ids.ts'
 import { revisionsOf } from '../../record/decision/revisions.ts'
@@ -192,6 +192,6 @@ export async function dossierOf(sources: DossierSources, written: DecisionRecord
   }
   // Absent optional members are left out, as in the answer.
   const plain = JSON.parse(JSON.stringify(unsigned)) as Omit<Dossier, 'signature'>
-  const sha256 = createHash('sha256').update(stableJson(plain)).digest('hex')
+  const sha256 = jsonSha256(plain)
   return { ...plain, signature: signer.sign(dossierNote(sha256)) }
 }

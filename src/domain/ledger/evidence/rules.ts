@@ -1,9 +1,10 @@
 /** Parses control rule files into sets of rules, strictly: every error names file, line and what was expected. */
-import { createHash } from 'node:crypto'
+
 import { nearest } from '../../../../sdk/nearest.ts'
 import { ControlCondition, ControlFile, ControlRule, tests } from '../../../../sdk/schema/control.ts'
 import type { RuleProblem } from '../../../../sdk/schema/policy.ts'
 import { canonical } from '../../../core/canonical.ts'
+import { sha256Hex } from '../../../core/digest.ts'
 import { remembered } from '../../../core/remembered.ts'
 import { readChecked } from '../../policy/rules/explain.ts'
 import type { Path } from '../../policy/rules/positions.ts'
@@ -55,7 +56,7 @@ export function parseControls({ name, text }: RuleText): { set: ControlSet | nul
   if (value === null) return { set: null, errors, at }
   const found = [...problems(value)].map(([path, message]) => at(path, message))
   if (found.length > 0) return { set: null, errors: found, at }
-  const digest = createHash('sha256').update(canonical(value)).digest('hex')
+  const digest = sha256Hex(canonical(value))
   return { set: { ...value, digest }, errors: [], at }
 }
 

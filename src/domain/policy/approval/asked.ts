@@ -1,7 +1,8 @@
 /** What is asked of a person: the action with everything that was judged of it, its digest, and what the person is not shown of it. */
-import { createHash } from 'node:crypto'
+
 import type { Change } from '../../../../sdk/schema/policy.ts'
 import { canonical, NotInteroperable } from '../../../core/canonical.ts'
+import { sha256Hex } from '../../../core/digest.ts'
 import { visibleCopy, visibleText } from '../../../core/quote.ts'
 import { redactForApproval } from '../../../core/secrets.ts'
 import type { Approval } from '../../record/approval/approval.ts'
@@ -11,7 +12,7 @@ import type { Action } from '../rules/action.ts'
 const largestAction = 32_768
 const maxPaths = 50
 
-export const sha256 = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('hex')
+export const sha256 = (value: unknown): string => sha256Hex(canonical(value))
 
 /** The context without the ids of a single call, so that a repeated action matches the one that was approved or deferred. */
 const withoutCall = ({ session_id: _, tool_use_id: __, ...context }: Action['context']): Action['context'] => context

@@ -1,10 +1,10 @@
 /** Approvals for a verdict of `step_up`: they are looked up, used or requested in the transaction of the evaluation. */
 
-import { createHash } from 'node:crypto'
 import type { ApprovalRef } from '../../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../../sdk/storage/store.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { stableJson } from '../../../core/canonical.ts'
+import { jsonSha256 } from '../../../core/digest.ts'
 import { dayMs, durationMs, timestamp } from '../../../core/time.ts'
 import { type Approval, current, type Desk } from '../../record/approval/approval.ts'
 import type { Action } from '../rules/action.ts'
@@ -136,7 +136,7 @@ export async function withDeferral(
   if (evaluation.verdict !== 'defer') return evaluation
   const deferring = new Set(evaluation.asks.filter(({ verdict }) => verdict === 'defer').map(({ rule }) => rule))
   const asked = { agent: action.agent_id, action: judgedOf(action), rules: [...deferring].sort() }
-  const key = createHash('sha256').update(stableJson(asked)).digest('hex')
+  const key = jsonSha256(asked)
   const [found] = await keyed.get(deferralCollection, [key])
   const known = found?.value as { until_ms: number } | undefined
   if (known === undefined || now_ms > known.until_ms + deniedMs) {

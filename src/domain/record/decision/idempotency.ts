@@ -1,9 +1,8 @@
 /** Writes that may be repeated: the same key of the same agent returns the first result. */
 
-import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { Store, Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/canonical.ts'
+import { jsonSha256 } from '../../../core/digest.ts'
 import { dayMs } from '../../../core/time.ts'
 
 /** The stored answer of a call with an idempotency key. */
@@ -20,8 +19,6 @@ const keyOf = (agent: string, key: string): string => JSON.stringify([agent, key
 
 /** Most results that one transaction removes. */
 const expiredAtOnce = 500
-
-const digestOf = (params: unknown): string => createHash('sha256').update(stableJson(params)).digest('hex')
 
 function replay<T extends object>(found: IdempotentResult, digest: string, key: string): Replayable<T> {
   if (found.digest === digest) return { ...(found.result as T), replayed: true }
@@ -57,7 +54,7 @@ export async function once<T extends object>(
     const work = await prepare()
     return typeof work === 'function' ? store.transaction(work) : work.unkept
   }
-  const digest = digestOf(params)
+  const digest = jsonSha256(params)
   const lookUp = async (tx: Transaction): Promise<IdempotentResult | null> => {
     const [found] = await tx.keyed.get(resultCollection, [keyOf(caller.agent, key)])
     return found === undefined || found.expires_ms! <= call.now() ? null : (found.value as IdempotentResult)

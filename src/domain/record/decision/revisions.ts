@@ -1,11 +1,11 @@
 /** Updates of decisions, and the values before them, stored apart from the record: one keyed record per update, the newest in full. */
-import { createHash } from 'node:crypto'
+
 import { invalidParams } from '../../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../../sdk/schema/decision.ts'
 import { RecordUpdates } from '../../../../sdk/schema/record.ts'
 import { newestKeyed } from '../../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/canonical.ts'
+import { jsonSha256 } from '../../../core/digest.ts'
 import { extractBridge } from './bridge.ts'
 import { isUnadopted, quality, scopesOfRecord, titleOf } from './decision.ts'
 
@@ -29,7 +29,7 @@ function revisionOf(
   by: string,
 ): Revision {
   const old_values = Object.fromEntries(fields.map((field) => [field, before[field]]))
-  const digest = createHash('sha256').update(stableJson(old_values)).digest('hex')
+  const digest = jsonSha256(old_values)
   return { updated_at: after.updated_at, updated_by: by, fields, old_values, digest }
 }
 
