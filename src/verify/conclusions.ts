@@ -35,24 +35,18 @@ export function openConclusionsCheck(findings: BundleFindings): Conclusions {
   const sources = { observed: new Map<string, number>(), attested: new Map<string, number>() }
   const spoken = { observed: new Set<unknown>(), attested: new Set<unknown>() }
   let insufficient = 0
-  const places = Object.fromEntries(lists.map((list) => [list, { event: 0, entry: 0, count: 0 }])) as Record<
+
+  /** What follows from the events, entry by entry. */
+  function* expected(list: ListName): Generator<{ text: string; seq: number }> {
+    for (const [at, event] of events.entries())
+      for (const entry of event ? entriesOf[list](event.conclusion, event.pr, at + 1) : [])
+        yield { text: JSON.stringify(entry), seq: at + 1 }
+  }
+  const compared = Object.fromEntries(lists.map((list) => [list, { expected: expected(list), count: 0 }])) as Record<
     ListName,
-    { event: number; entry: number; count: number }
+    { expected: ReturnType<typeof expected>; count: number }
   >
 
-  /** The expected next entry, as text; null at the end of the list. */
-  const next = (list: ListName): { text: string; seq: number } | null => {
-    const place = places[list]
-    for (; place.event < events.length; place.event++, place.entry = 0) {
-      const event = events[place.event]
-      const seq = place.event + 1
-      const entry = event ? entriesOf[list](event.conclusion, event.pr, seq)[place.entry] : undefined
-      if (!entry) continue
-      place.entry++
-      return { text: JSON.stringify(entry), seq }
-    }
-    return null
-  }
   const same = (name: string, stated: unknown, right: unknown) => {
     if (canonicalText(stated ?? null) !== canonicalText(right))
       findings.fail('conclusions', `${name} is not what follows from the events: ${canonicalText(right).slice(0, 300)}`)
@@ -84,18 +78,15 @@ export function openConclusionsCheck(findings: BundleFindings): Conclusions {
       sources[evidence_class].set(source, (sources[evidence_class].get(source) ?? 0) + 1)
     },
     entry(list, text) {
-      const place = places[list]
-      const right = next(list)
-      place.count++
-      if (right === null) findings.fail('conclusions', `${list}: entry ${place.count} follows from no event`)
+      const count = ++compared[list].count
+      const { value: right } = compared[list].expected.next()
+      if (!right) findings.fail('conclusions', `${list}: entry ${count} follows from no event`)
       else if (right.text !== text)
-        findings.fail('conclusions', `${list}: entry ${place.count} is not what follows from event ${right.seq}`, {
-          seq: right.seq,
-        })
+        findings.fail('conclusions', `${list}: entry ${count} is not what follows from event ${right.seq}`, right)
     },
     end(stated) {
       for (const list of lists) {
-        const missing = next(list)
+        const { value: missing } = compared[list].expected.next()
         if (missing) findings.fail('conclusions', `${list}: what follows from event ${missing.seq} is missing`, missing)
       }
       const coverage = classes.map((name) => {
