@@ -21,12 +21,13 @@ export interface LogReader {
 const timeoutMs = 15_000
 const maxBytes = 1_048_576
 
-async function readText(response: Response): Promise<string> {
+/** The text of an answer. @throws Error if it has more than `most` bytes, or is not UTF-8 */
+export async function readText(response: Response, most: number): Promise<string> {
   const parts: Uint8Array[] = []
   let length = 0
   for await (const part of response.body ?? []) {
     length += part.length
-    if (length > maxBytes) throw new Unreachable('the answer is too long')
+    if (length > most) throw new Error('the answer is too long')
     parts.push(part)
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts))
@@ -50,7 +51,7 @@ export function logReader(url: string, signal: AbortSignal): LogReader {
     try {
       const ends = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
       response = await fetch(`${url}${path}`, { redirect: 'manual', signal: ends })
-      text = await readText(response)
+      text = await readText(response, maxBytes)
     } catch (error) {
       signal.throwIfAborted()
       throw new Unreachable(`${url}${path}: ${(error as Error).message}`)

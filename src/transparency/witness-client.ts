@@ -2,6 +2,7 @@
 import type { Published } from '../domain/ledger/thread/receipts.ts'
 import { readNote, signedBy } from '../verify/note.ts'
 import type { KnownWitness } from '../verify/policy.ts'
+import { readText } from './reader.ts'
 
 /** The witness did not cosign: it could not be reached, or refused. */
 export class NotCosigned extends Error {
@@ -20,16 +21,6 @@ const maxAnswerBytes = 65_536
 /** The answer to the first attempt contains the witness's size; another server of the same log may get ahead before the second. */
 const maxAttempts = 3
 
-async function textOf(response: Response): Promise<string> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const part of response.body ?? []) {
-    text += decoder.decode(part, { stream: true })
-    if (text.length > maxAnswerBytes) throw new Error('its answer is too long')
-  }
-  return text
-}
-
 /** @param prove hashes by which the tree of `size` extends that of `old_size`, lowercase hex */
 export function witnessClient(
   { name, key, url }: KnownWitness & { url: string },
@@ -43,7 +34,7 @@ export function witnessClient(
     try {
       const signal = AbortSignal.any([stop, AbortSignal.timeout(timeout_ms)])
       const response = await fetch(address, { method: 'POST', body, redirect: 'error', signal })
-      return { status: response.status, text: await textOf(response) }
+      return { status: response.status, text: await readText(response, maxAnswerBytes) }
     } catch (error) {
       throw new NotCosigned(`the witness ${name} can't be reached: ${(error as Error).message}`)
     }
