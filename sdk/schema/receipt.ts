@@ -24,3 +24,4 @@ export const Receipt = v.object({
   commitment: v.pipe(Hash, d('The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`.')),
   proof: v.pipe(v.string(), d('C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures.')),
 })
+export type Receipt = v.InferOutput<typeof Receipt>

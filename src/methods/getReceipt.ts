@@ -60,7 +60,7 @@ const statement = v.optional(
 )
 
 /** The statement of an act that is a state of a decision. Approvals and evidence are not part of it; a dossier has them. */
-const statementIn = ({ signer }: Call, { payload }: Pick<v.InferOutput<typeof Receipt>, 'payload'>) =>
+const statementIn = ({ signer }: Call, { payload }: Pick<Receipt, 'payload'>) =>
   payload !== null && 'record' in payload
     ? { statement: { ...signStatement(signer, { record: payload.record as DecisionRecord }) } }
     : {}

@@ -1,4 +1,5 @@
 /** Receipts: acts of the thread, each with a proof that it is an entry, for anyone who has the key of the log. */
+import type { Receipt } from '../../../../sdk/schema/receipt.ts'
 import type { ActEntry, StoredAct, ThreadReader } from '../../../../sdk/storage/thread.ts'
 import { type Caller, seesAll } from '../../../core/caller.ts'
 import { type LogHashes, proveInclusion, tlogProof } from '../engine/proof.ts'
@@ -24,22 +25,6 @@ export interface Publisher {
   /** The public checkpoint; with witnesses, the latest one that has their quorum. */
   shown(): Promise<Published>
   close(): Promise<void>
-}
-
-export interface Receipt {
-  record_id: string
-  kind: StoredAct['kind']
-  /** Place in the log, from 0. */
-  index: number
-  /** Null once erased. */
-  payload: Record<string, unknown> | null
-  /** The payload as the log commits to it; null once erased. */
-  payload_json: string | null
-  /** Null once erased. */
-  salt: string | null
-  commitment: string
-  /** C2SP tlog-proof. */
-  proof: string
 }
 
 /** Acts that agents may see only of themselves: their calls, the verdicts on these, and the approvals that they requested. */
