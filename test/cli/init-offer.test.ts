@@ -85,4 +85,7 @@ test('a line names the launcher of its data folder, unless that runs a program t
     }
     expect(await written(['/opt/bun', '/gone/src/main.ts'])).toContain(`doctor --data-dir ${data_dir}`)
     expect(await written([...ownCommand()])).toBe(`${data_dir}/bin/cstp doctor`)
+    await written(['/bin/sh', '-c', 'echo "$CSTP_DATA_DIR"'])
+    const ran = Bun.spawnSync(['/bin/sh', `${data_dir}/bin/cstp`], { env: { CSTP_DATA_DIR: '/elsewhere' } })
+    expect(String(ran.stdout)).toBe(`${data_dir}\n`)
   }))

@@ -55,7 +55,7 @@ export const launcher = ({
     ? null
     : {
         path: launcherOf(data_dir),
-        text: `#!/bin/sh\n[ -n "$CSTP_DATA_DIR" ] || export CSTP_DATA_DIR=${quoted(data_dir)}\n${launches(program)}`,
+        text: `#!/bin/sh\nexport CSTP_DATA_DIR=${quoted(data_dir)}\n${launches(program)}`,
       }
 
 /** Whether the server of the team is called, over TLS and with tokens of the environment. */

@@ -27,7 +27,7 @@ export interface Thread {
   /** Reports that acts were committed: they get their places soon. */
   wake(): void
   /**
-   * Makes a write that its caller does not wait for: before acts next get their places, together with others.
+   * Makes a write that its caller does not wait for: before acts next get their places, together with others; at once after the end.
    * @param write must not reject
    */
   later(write: () => Promise<void>): void
@@ -123,7 +123,7 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
     while ((await store.thread.sequence(growth, largestGroup)) === largestGroup) {}
   })
   const rounds = startPeriodicJob({ every_ms: round_ms, after, failed, work: () => sequence().then(() => 0) })
-  let woken = false
+  let [woken, closed] = [false, false]
   const wake = (): void => {
     if (woken) return
     woken = true
@@ -139,10 +139,13 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
     wake,
     later(write) {
       late.push(write)
-      wake()
+      // After the last round nobody else would make it.
+      if (closed) void settled()
+      else wake()
     },
     settled,
     async close() {
+      closed = true
       await rounds.close()
       // An unavailable database must not keep the program from ending: waiting acts get their places at the next start.
       await new Promise<void>((resolve) => {

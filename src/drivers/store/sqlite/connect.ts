@@ -23,6 +23,7 @@ export const connect = (dir: string, log_pages = usualPages): Promise<Connection
 function connectOnce(dir: string, log_pages: number): Connections {
   const path = join(dir, 'cstp.db')
   let writer: Database | undefined
+  let reader: Database | undefined
   try {
     mkdirSync(join(dir, 'decisions'), { recursive: true, mode: 0o700 })
     // SQLite opens a database in a read-only folder and fails only at the first write. Fail here instead.
@@ -40,9 +41,10 @@ function connectOnce(dir: string, log_pages: number): Connections {
     writer.run('PRAGMA temp_store = MEMORY')
     // Indexes are written at random positions: with a smaller cache, pages would be read again and written twice.
     writer.run('PRAGMA cache_size = -16384')
-    const reader = connectReader(path)
+    reader = connectReader(path)
     return { writer, reader, log: openSync(`${path}-wal`, 'r+') }
   } catch (error) {
+    reader?.close()
     writer?.close()
     throw storageErrorOf(error, `cannot open the data directory ${dir}`)
   }

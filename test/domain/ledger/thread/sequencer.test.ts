@@ -9,12 +9,30 @@ import { testStart } from '../../../support/record.ts'
 
 const rounds_ms = [0, 1_000]
 
+const tools = {
+  now: () => testStart,
+  randomHex: (bytes: number) => crypto.getRandomValues(Buffer.alloc(bytes)).toString('hex'),
+}
+const newStore = () => openMemoryStore({ analyse, now: tools.now })
+const opened = (store: ThreadOptions['store'], after: ThreadOptions['after']) =>
+  openThread({
+    ...{ ...tools, store, evidence: openMemoryEvidence(), after },
+    signer: { name: 'test', id: 'test', sign: () => '' } as unknown as ThreadOptions['signer'],
+    failed(error) {
+      throw error
+    },
+  })
+
+test('a write that nobody waits for is made after the end, too', async () => {
+  const thread = opened(newStore(), () => () => {})
+  await thread.close()
+  const made = Promise.withResolvers<void>()
+  thread.later(async () => made.resolve())
+  await made.promise
+})
+
 test('servers that give places beside each other each wait longer, and one that is alone again does not', async () => {
-  const tools = {
-    now: () => testStart,
-    randomHex: (bytes: number) => crypto.getRandomValues(Buffer.alloc(bytes)).toString('hex'),
-  }
-  const store = openMemoryStore({ analyse, now: tools.now })
+  const store = newStore()
   let acts = 0
   const open = () => {
     const waits: number[] = []
@@ -25,11 +43,7 @@ test('servers that give places beside each other each wait longer, and one that 
       }
       return () => {}
     }
-    const signer = { name: 'test', id: 'test', sign: () => '' } as unknown as ThreadOptions['signer']
-    const failed = (error: unknown) => {
-      throw error
-    }
-    const thread = openThread({ ...tools, store, evidence: openMemoryEvidence(), signer, after, failed })
+    const thread = opened(store, after)
     return async () => {
       const act = {
         kind: 'call',
