@@ -717,6 +717,44 @@ describe('what is judged of a call', () => {
       expect(denied(await before(program, tool, input('x', 'ann@example.com', 1)))).toBeNull()
     })
 
+    test('a grant is for all that rules see of a call, but not for the session and the name of the one call', async () => {
+      const program = await open()
+      await program.rules(
+        '[{ id: run, action: step_up, message: Ask, conditions: [{ type: field, field: context.tool, operator: exists, value: true }] }]',
+      )
+      const { post } = openHooks(program)
+      const call = {
+        ...{ ...place, hook_event_name: 'PreToolUse', permission_mode: 'default', project_dir: '/srv/shop' },
+        ...{ tool_name: 'Bash', tool_use_id: 't1', tool_input: { command: 'sh send.sh', times: 1 } },
+        ...{ script_path: '/srv/shop/send.sh', script_text: 'send 1' },
+      }
+      const isStopped = async (body: object, sent: object, client: 'claude-code' | 'codex' = 'claude-code') =>
+        denied((await post(client, { ...call, ...body }, { project: 'acme/shop', ...sent })).answer) !== null
+      expect(await isStopped({}, {})).toBe(true)
+      const { id } = (await program.call('listApprovals', {})).approvals[0]!
+      await program.call('decideApproval', { id, decision: 'approve', reason: 'yes' }, 'approver')
+      for (const [body, sent = {}, client] of [
+        [{ cwd: '/srv/other' }],
+        [{ project_dir: '/srv' }],
+        [{ permission_mode: 'bypassPermissions' }],
+        [{ tool_name: 'bash' }],
+        [{ tool_name: 'mcp__box__Bash' }],
+        [{ mcp_context: { server_name: 'box' } }],
+        [{ tool_input: { command: 'sh send.sh', times: '1' } }],
+        [{ tool_input: { command: 'sh send.sh', times: 1, more: '\ud800' } }],
+        [{ script_text: 'send 2' }],
+        [{ script_text: undefined }],
+        [{ script_path: '/srv/shop/other/send.sh' }],
+        [{}, { project: 'acme/other' }],
+        [{}, { as: 'bob' }],
+        [{}, {}, 'codex'],
+      ] as [object, object?, 'codex'?][])
+        expect([body, sent, client, await isStopped(body, sent, client)]).toEqual([body, sent, client, true])
+      expect(await isStopped({ session_id: 's2', tool_use_id: 't2' }, {})).toBe(false)
+      const name = `mcp__box__${'x'.repeat(400)}`
+      expect(denied(await before(program, name, {}))).toContain('a person would see only a part of it (tool: its end')
+    })
+
     test('what is too large to be shown whole can be judged by rules, and by no person', async () => {
       const program = await open()
       await program.rules(`

@@ -24,6 +24,7 @@ import {
 } from './event.ts'
 import { commandOf, contradictionIn, fileOf, folderOf, shownInput } from './input.ts'
 import { projectStops } from './project-rules.ts'
+import { digestOf } from './session.ts'
 
 export interface CheckCall extends PolicyCall {
   tracker: Pick<Tracker, 'types'>
@@ -32,6 +33,7 @@ export interface CheckCall extends PolicyCall {
 }
 
 const maxDescription = 400
+const maxName = 256
 /** Longest path that is judged: paths and commands are never cut. */
 const maxPath = 32_768
 const maxReason = 4_000
@@ -57,6 +59,7 @@ const hintsIn = (annotations: unknown): Fields =>
 export function actionOf(client: CallReporter, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
   const [command, file_path, folder] = [commandOf(call), fileOf(call), folderOf(call)]
   const { input, not_shown } = shownInput(call.input)
+  if (call.tool.length > maxName) not_shown.push(`tool: its end is not shown, sha256 ${digestOf(call.tool)}`)
   const { cwd } = place
   const root = projectAround(cwd, place.project_dir) ?? (folder === null ? null : cwd)
   return {
@@ -68,7 +71,7 @@ export function actionOf(client: CallReporter, project: string | null, place: Ho
     pr: null,
     scope: null,
     context: {
-      tool: call.tool.slice(0, 256),
+      tool: call.tool.slice(0, maxName),
       input,
       ...(not_shown.length > 0 && { not_shown }),
       ...(command !== null && { command }),

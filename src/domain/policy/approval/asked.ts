@@ -14,8 +14,11 @@ const maxPaths = 50
 
 export const sha256 = (value: unknown): string => sha256Hex(canonical(value))
 
-/** The context without the ids of a single call, so that a repeated action matches the one that was approved or deferred. */
-const withoutCall = ({ session_id: _, tool_use_id: __, ...context }: Action['context']): Action['context'] => context
+/** The context of a tool call without the ids of this one call, so that a repeated call matches the one that was approved or deferred. */
+function contextOf({ context }: Pick<Action, 'context'>): Action['context'] {
+  const { session_id: _, tool_use_id: __, ...rest } = context
+  return context.tool === undefined ? context : rest
+}
 
 /**
  * What of an action is approved or deferred: everything that rules judge, except the agent, which is compared beside it, and what follows from
@@ -34,7 +37,7 @@ export function judgedOf({
   has_check: _check,
   ...judged
 }: Action) {
-  return { ...judged, tags: [...judged.tags], context: withoutCall(judged.context) }
+  return { ...judged, tags: [...judged.tags], context: contextOf(judged) }
 }
 
 /** What a grant covers: the judged action, and what rules change in it. */

@@ -60,6 +60,7 @@ test('a grant covers every field of the action that is judged, and fields that a
   expect(free).toEqual(ofTheCall)
   expect(await look({ added_later: 1 })).toBe(false)
   expect(await look({ context: { ...own.context, more: null } })).toBe(false)
+  expect(await look({ context: { ...own.context, session_id: 's2' } })).toBe(false)
   expect(await look({})).toBe(true)
 })
 
