@@ -4,7 +4,7 @@ import { methods } from '../../src/methods/table.ts'
 import { listTools, methodOf } from '../../src/surfaces/mcp/tools.ts'
 import * as gh from '../support/github.ts'
 import * as fc from '../support/property.ts'
-import { type Credential, canary, category, names, purchase, type Step } from './adversary-world.ts'
+import { type Credential, canary, category, letter, names, purchase, type Step, verdicts } from './adversary-world.ts'
 import { valueFor } from './values.ts'
 
 type Made = fc.Arbitrary<unknown>
@@ -234,6 +234,45 @@ const trial: fc.Arbitrary<Step[]> = fc
     ]
   })
 
+/** Calls through the gateway: what was granted, almost that, and what is stopped. */
+const tools: fc.Arbitrary<Step> = fc
+  .array(
+    fc.record({
+      tool: one('send', 'send', 'Send', 'drop', 'drop ', 'look'),
+      input: one<unknown>(
+        ...[letter, letter, { ...letter, to: 'eve' }, { ...letter, cc: 'eve' }, { to: 'ann' }, null, [letter]],
+        ...[
+          { ...letter, body: { ...letter.body, pages: [2, 1] } },
+          { ...letter, body: { text: 'Hello\ud800' } },
+        ],
+        ...[
+          { body: letter.body, to: 'ann' },
+          { ...letter, 'body.text': 'Hello' },
+          { ...letter, tool: 'look' },
+        ],
+      ),
+    }),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((calls) => ({ tools: calls }))
+
+/** A decision that a hook observed, with a pull request that is known to be merged, which it then adopts. */
+const adoption: fc.Arbitrary<Step[]> = fc
+  .tuple(
+    one(`[main ${gh.sha('merge 7').slice(0, 7)}] Deploy`, 'https://github.com/team/app/pull/7', '[main 0000000] x'),
+    fc.array(call, { maxLength: 2 }),
+    confidence,
+  )
+  .map(([commits, between, stated]) => [
+    { commits },
+    ...(between.length > 0 ? [{ calls: between }] : []),
+    { calls: [{ name: 'updateDecision', params: { id: '@last', updates: { confidence: stated } } }] },
+  ])
+
+const reviewed: fc.Arbitrary<Step> = one(...(Object.keys(verdicts) as (keyof typeof verdicts)[])).map((key) => ({
+  reviewed: key,
+}))
+
 /** Words that mean to revert the work of others, where no reader of the page sees them. */
 const hidden = fc
   .tuple(
@@ -341,7 +380,13 @@ const each = (kind: fc.Arbitrary<Step>) => kind.map((taken) => [taken])
 
 /** Up to 40 steps of one who holds a credential. */
 export const plans: Record<Credential, fc.Arbitrary<Step[]>> = {
-  write: listOf({ weight: 12, arbitrary: each(step) }, { weight: 1, arbitrary: trial }),
+  write: listOf(
+    { weight: 24, arbitrary: each(step) },
+    { weight: 2, arbitrary: trial },
+    { weight: 2, arbitrary: adoption },
+    { weight: 3, arbitrary: each(tools) },
+    { weight: 2, arbitrary: each(reviewed) },
+  ),
   read: listOf({ weight: 1, arbitrary: each(step) }),
   evidence: listOf({ weight: 1, arbitrary: each(step) }),
   repo: listOf(

@@ -2,6 +2,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CstpError } from '../../sdk/errors.ts'
+import { upstreamOf } from '../../src/app/config/upstreams.ts'
+import { openGate } from '../../src/app/gateway.ts'
 import { readAdrFolder } from '../../src/cli/adr/folder.ts'
 import type { Connection } from '../../src/cli/connection.ts'
 import { load } from '../../src/cli/import-load.ts'
@@ -9,6 +11,7 @@ import type { Caller, Scope } from '../../src/core/caller.ts'
 import { notePins } from '../../src/domain/gateway/pins.ts'
 import { takeDelivery } from '../../src/domain/ledger/evidence/github/events.ts'
 import { methods } from '../../src/methods/table.ts'
+import type { Gate } from '../../src/surfaces/gateway/gate.ts'
 import { callTool } from '../../src/surfaces/mcp/tools.ts'
 import { deliveryOf, type Example, sha } from '../support/github.ts'
 import { denied, openHooks } from '../support/hooks.ts'
@@ -50,6 +53,8 @@ guardrails:
     requires: [{ evidence: ci_completed, conclusion: success, for: context.pr }]
   - { id: asked, action: step_up, message: A person agrees, condition_category: ${category.asked}, step_up: { expires: 1h } }
   - { id: force, action: block, message: No forced pushes, conditions: [{ type: command, program: git, flags: { any: [--force] } }] }
+  - { id: never-drop, action: block, message: Nothing is dropped, condition_category: tool_use, condition_context.tool: drop }
+  - { id: asked-to-send, action: step_up, message: A person agrees, condition_category: tool_use, condition_context.tool: send, step_up: { expires: 1h } }
   - { id: large, action: block, message: Too much, condition_category: ${category.moved}, condition_context.payment.amount: "> 5000" }
 circuit_breakers:
   - { scope: "${breaker}", failure_threshold: 2, window_ms: ${24 * hour_ms}, cooldown_ms: ${hour_ms} }
@@ -58,10 +63,19 @@ circuit_breakers:
 /** What others have been granted. */
 export const purchase = { description: 'Buy a server', category: category.asked, stakes: 'high', confidence: 0.9 }
 
+/** What a person granted the adversary to send, once, through the gateway. */
+export const letter = { to: 'ann', body: { text: 'Hello', pages: [1, 2] } }
+
 /** One step of the adversary: calls made at once (a method of JSON-RPC, or a tool of MCP), what is in a repository, or time that passes. */
 export type Step =
   | { calls: { name: string; params: unknown; tool?: boolean }[] }
   | { delivery: Example }
+  /** Calls of tools of a server behind the gateway, made at once. */
+  | { tools: { tool: string; input: unknown }[] }
+  /** A commit that its hook observes, with what the client says that the tool printed. */
+  | { commits: string }
+  /** Somebody else reviews one of its decisions now, as they would have in the end. */
+  | { reviewed: keyof typeof verdicts }
   /** Decision records of its repository, by file name, which an administrator imports. */
   | { records: Record<string, string> }
   /** Rule files of its repository, in which another agent works: what its client reports of a call that the operator's rules deny. */
@@ -74,6 +88,10 @@ export interface World {
   ids: Map<string, string>
   /** A call as anybody. @throws CstpError */
   as(caller: Caller, name: string, params: object): Promise<Record<string, unknown>>
+  /** The gateway in front of a server of tools. */
+  gate: Gate
+  /** When it begins. */
+  began: string
 }
 
 /** What the others will say in the end of the adversary's decisions, whatever it did. */
@@ -99,7 +117,12 @@ export async function openWorld(program: TestProgram): Promise<World> {
       request_id: `w${requests++}`,
       signal,
     })) as Record<string, unknown>
-  const world: World = { program, ids, as }
+  const gate = openGate({
+    ...{ services: program.services, name: 'files', caller: mallory, project: null, shadow: false, stopping: signal },
+    upstream: upstreamOf(['files'], { calls_per_minute: 0 }),
+    newRequestId: () => `g${requests++}`,
+  })
+  const world: World = { program, ids, as, gate, began: '' }
   await program.rules(rules)
   const record = async (key: string, by: Caller, given: object) => {
     program.clock.now += minute_ms
@@ -140,12 +163,17 @@ export async function openWorld(program: TestProgram): Promise<World> {
     if (approval) ids.set(`@approval${at}`, approval.id)
   }
   if (ids.has('@approval0')) await as(person, 'decideApproval', { id: ids.get('@approval0'), decision: 'approve' })
+  const asked = await judgedCall(world, 'send', letter)
+  if (asked.kind === 'ask') await as(person, 'decideApproval', { id: asked.approval.id, decision: 'approve' })
   // A tool that waits for a person, and a decision that nobody erases.
   const place = { place: 'npx files', identity: null }
   for (const description of ['Reads a file', 'Reads and sends a file'])
     await notePins(program.store, 'files', [{ name: 'read', description }], place, program.clock.now)
   await as(callers.root, 'setHold', { id: ids.get('@alice1'), on: true, reason: 'A case' })
   await as(alice, 'checkGuardrails', { action: { description: `Look at ${secret}`, category: 'architecture' } })
+  program.clock.now += minute_ms
+  world.began = new Date(program.clock.now).toISOString()
+  program.clock.now += minute_ms
   return world
 }
 
@@ -188,6 +216,16 @@ async function importRecords({ as, ids }: World, files: Record<string, string>):
   })
 }
 
+let toolCalls = 0
+const judgedCall = ({ gate }: World, tool: string, input: unknown): ReturnType<Gate['judge']> =>
+  gate.judge({ id: `c${toolCalls++}`, tool, input, annotations: null })
+
+/** What others say of its decision. */
+export const review = ({ as, ids }: World, key: keyof typeof verdicts): Promise<unknown> =>
+  as(bob, 'reviewDecision', {
+    ...{ decision_id: ids.get(`@${key}`), outcome: verdicts[key], actual_result: `${key}: ${verdicts[key]}` },
+  })
+
 /** Takes a step; what was recorded gets a name. */
 export async function take(world: World, step: Step, by: Exclude<Credential, 'repo'>): Promise<Answered[]> {
   const { program, ids, as } = world
@@ -212,6 +250,28 @@ export async function take(world: World, step: Step, by: Exclude<Credential, 're
         result: { allowed: denied(answer) === null, verdict: null },
       },
     ]
+  }
+  if ('reviewed' in step) {
+    await review(world, step.reviewed)
+    return []
+  }
+  if ('tools' in step)
+    return Promise.all(
+      step.tools.map(async ({ tool, input }) => {
+        const { kind } = await judgedCall(world, tool, input)
+        return { name: 'gateway', params: { tool, input }, result: { kind } }
+      }),
+    )
+  if ('commits' in step) {
+    const { event, bash } = openHooks(program)
+    const sent = { as: mallory, project: 'team/app' }
+    await event('UserPromptSubmit', { prompt: 'Do it' }, sent)
+    await bash('git commit -m "Deploy"', step.commits, sent)
+    await event('Stop', { stop_hook_active: true }, sent)
+    const { decisions } = await as(mallory, 'listDecisions', { limit: 1, agent: 'mallory' })
+    const [last] = decisions as { id: string }[]
+    if (last && ![...ids.values()].includes(last.id)) ids.set(`@new${ids.size}`, last.id).set('@last', last.id)
+    return []
   }
   if ('wait_ms' in step) {
     program.clock.now += step.wait_ms

@@ -8,7 +8,7 @@ import { expect, test } from 'bun:test'
 import { methods } from '../../src/methods/table.ts'
 import { openMemoryProgram } from '../support/program.ts'
 import * as fc from '../support/property.ts'
-import { leaked, settle, stopped, unquoted, unstopped, untouchable } from './adversary-promises.ts'
+import { leaked, sent, settle, stopped, unquoted, unstopped, untouchable } from './adversary-promises.ts'
 import { aimedAt, left, plans } from './adversary-steps.ts'
 import { type Credential, openWorld, take } from './adversary-world.ts'
 
@@ -61,11 +61,13 @@ test.each(['write', 'read', 'evidence', 'repo'] as const)(
         try {
           const world = await openWorld(program)
           const wrong: unknown[] = []
+          let made = 0
           for (const step of taken) {
             const answers = await take(world, step, credential === 'repo' ? 'read' : credential)
             wrong.push(...unstopped(answers), ...leaked(answers))
+            made += sent(answers)
           }
-          expect(wrong).toEqual([])
+          expect([wrong, made <= 1]).toEqual([[], true])
           expect(await unquoted(world)).toEqual([])
           if (!trusted[credential].includes('breaker')) expect(await stopped(world)).toBe(true)
           await settle(world)

@@ -1,5 +1,6 @@
 /** Hooks of agents' clients, sent to a program without HTTP: bodies as each client writes them. */
 import { hookAnswers } from '../../src/app/hooks.ts'
+import type { Caller } from '../../src/core/caller.ts'
 import type { HookClient, HookMode } from '../../src/domain/hook/event.ts'
 import { type As, callers, type TestProgram } from './program.ts'
 
@@ -9,7 +10,7 @@ type Body = Record<string, unknown>
 export const place = { session_id: 's1', cwd: '/srv/shop', transcript_path: '/tmp/t.jsonl' }
 
 interface Sent {
-  as?: As
+  as?: As | Caller
   mode?: HookMode
   project?: string | null
   branch?: string | null
@@ -36,7 +37,7 @@ export function openHooks({ services }: TestProgram): Hooks {
     hookAnswers(services, prompts, () => {}).answer({
       client,
       body,
-      caller: callers[as],
+      caller: typeof as === 'string' ? callers[as] : as,
       request_id: `h${calls++}`,
       signal: new AbortController().signal,
       mode,
