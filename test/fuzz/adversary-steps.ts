@@ -238,9 +238,21 @@ const trial: fc.Arbitrary<Step[]> = fc
 const tools: fc.Arbitrary<Step> = fc
   .array(
     fc.record({
-      tool: one('send', 'send', 'Send', 'drop', 'drop ', 'look'),
+      tool: one('send', 'send', 'send', 'send', 'Send', 'drop', 'drop ', 'look'),
       input: one<unknown>(
-        ...[letter, letter, { ...letter, to: 'eve' }, { ...letter, cc: 'eve' }, { to: 'ann' }, null, [letter]],
+        ...[
+          letter,
+          letter,
+          letter,
+          letter,
+          letter,
+          letter,
+          { ...letter, to: 'eve' },
+          { ...letter, cc: 'eve' },
+          { to: 'ann' },
+          null,
+          [letter],
+        ],
         ...[
           { ...letter, body: { ...letter.body, pages: [2, 1] } },
           { ...letter, body: { text: 'Hello\ud800' } },
@@ -384,7 +396,7 @@ export const plans: Record<Credential, fc.Arbitrary<Step[]>> = {
     { weight: 24, arbitrary: each(step) },
     { weight: 2, arbitrary: trial },
     { weight: 2, arbitrary: adoption },
-    { weight: 3, arbitrary: each(tools) },
+    { weight: 5, arbitrary: each(tools) },
     { weight: 2, arbitrary: each(reviewed) },
   ),
   read: listOf({ weight: 1, arbitrary: each(step) }),
