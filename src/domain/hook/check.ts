@@ -1,6 +1,7 @@
 /** Evaluates a tool call as an action, and turns the verdict into the answer of the hook. */
 import type { ActionParams, Change, Violation } from '../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
+import { sha256Hex } from '../../core/digest.ts'
 import { plainText, shorten } from '../../core/quote.ts'
 import { redact } from '../../core/secrets.ts'
 import { baseOf, projectAround, resolve } from '../policy/command/paths.ts'
@@ -24,7 +25,6 @@ import {
 } from './event.ts'
 import { commandOf, contradictionIn, fileOf, folderOf, shownInput } from './input.ts'
 import { projectStops } from './project-rules.ts'
-import { digestOf } from './session.ts'
 
 export interface CheckCall extends PolicyCall {
   tracker: Pick<Tracker, 'types'>
@@ -59,7 +59,7 @@ const hintsIn = (annotations: unknown): Fields =>
 export function actionOf(client: CallReporter, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
   const [command, file_path, folder] = [commandOf(call), fileOf(call), folderOf(call)]
   const { input, not_shown } = shownInput(call.input)
-  if (call.tool.length > maxName) not_shown.push(`tool: its end is not shown, sha256 ${digestOf(call.tool)}`)
+  if (call.tool.length > maxName) not_shown.push(`tool: its end is not shown, sha256 ${sha256Hex(call.tool)}`)
   const { cwd } = place
   const root = projectAround(cwd, place.project_dir) ?? (folder === null ? null : cwd)
   return {
