@@ -36,7 +36,7 @@ export function editDistance(a: string, b: string, limit: number): number {
   return Math.min(row[b.length]!, limit + 1)
 }
 
-/** The name most like `given`, if one is near enough to be meant; of two, the one closer in length. */
+/** The name most like `given`, if one is near enough to be meant; of two, the one closer in length. If none is, the only one of which it is a part: `alternatives` of `alternatives_considered`. */
 export function nearest(given: string, names: readonly string[]): string | null {
   const wanted = given.slice(0, 64).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const limit = Math.max(2, Math.floor(wanted.length / 3))
@@ -45,5 +45,7 @@ export function nearest(given: string, names: readonly string[]): string | null 
     .sort(
       (a, b) => a.apart - b.apart || Math.abs(a.name.length - wanted.length) - Math.abs(b.name.length - wanted.length),
     )
-  return ranked[0] && ranked[0].apart <= limit ? ranked[0].name : null
+  if (ranked[0] && ranked[0].apart <= limit) return ranked[0].name
+  const longer = names.filter((name) => `_${name}_`.includes(`_${wanted}_`))
+  return longer.length === 1 ? longer[0]! : null
 }

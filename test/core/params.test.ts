@@ -287,4 +287,12 @@ test('the nearest name is near, whatever its spelling', () => {
   expect(nearest('something else', names)).toBeNull()
   expect(nearest('x'.repeat(1_000_000), names)).toBeNull()
   expect(nearest('a', [])).toBeNull()
+  const parts = ['alternatives_considered', 'decision_id', 'agent_id', 'project']
+  expect(['alternatives', 'considered', 'agent', 'id', 'ternatives'].map((given) => nearest(given, parts))).toEqual([
+    'alternatives_considered',
+    'alternatives_considered',
+    'agent_id',
+    null,
+    null,
+  ])
 })
