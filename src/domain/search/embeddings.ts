@@ -45,14 +45,11 @@ function meanOf(parts: readonly { vector: Float32Array; weight: number }[]): Flo
   return mean
 }
 
-function distanceOf(a: Float32Array, b: Float32Array): number {
-  let [dot, aa, bb] = [0, 0, 0]
-  for (let at = 0; at < a.length; at++) {
-    dot += a[at]! * b[at]!
-    aa += a[at]! ** 2
-    bb += b[at]! ** 2
-  }
-  return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb)
+/** Cosine distance, for vectors of length 1. */
+export function distanceOf(a: Float32Array, b: Float32Array): number {
+  let dot = 0
+  for (let at = 0; at < a.length; at++) dot += a[at]! * b[at]!
+  return 1 - dot
 }
 
 /** The vectors by which a decision is found, and whether a side of its given bridge is far from its text. */

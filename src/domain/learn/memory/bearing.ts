@@ -7,9 +7,10 @@ import { inScope, scopesOf } from '../../policy/rules/compiled.ts'
 import { ruleInWords } from '../../policy/rules/describe.ts'
 import { isFact } from '../../policy/rules/fact-names.ts'
 import type { LoadedRule } from '../../policy/rules/parse.ts'
+import { distanceOf } from '../../search/embeddings.ts'
 import { stateOf } from '../../search/precedent.ts'
 import { queryTerms, termsOf } from '../../search/terms.ts'
-import { distanceOf, type Phrases } from './clusters.ts'
+import type { Phrases } from './clusters.ts'
 
 /** Whether a text bears on the task. */
 export type Bears = (text: string) => boolean

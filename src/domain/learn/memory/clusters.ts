@@ -1,5 +1,6 @@
 /** Groups short texts that say the same: first by equal wording, then by similar meaning. */
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { distanceOf } from '../../search/embeddings.ts'
 
 /** The words of a text, without case, punctuation and spacing. */
 export const wordsOf = (text: string): string[] =>
@@ -40,13 +41,6 @@ export function saysOtherwise(a: string, b: string): boolean {
     left.length === right.length &&
     left.filter((word, at) => !isSameWord(word, right[at]!)).length === 1
   )
-}
-
-/** Cosine distance, for vectors of length 1. */
-export function distanceOf(a: Float32Array, b: Float32Array): number {
-  let dot = 0
-  for (let at = 0; at < a.length; at++) dot += a[at]! * b[at]!
-  return 1 - dot
 }
 
 export interface Point {

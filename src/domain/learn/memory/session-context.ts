@@ -232,9 +232,8 @@ export async function sessionContext(
   const tools = { phrases: call.wisdom.phrases, embedder: call.embedder, signal: within() }
   const bears = task === null ? null : await bearingOn(tools, task, [...asked.map(textsOfRule), ...textsOf(common)])
   const named = task === null ? [] : wordsOf(task)
-  const fitting = shown
-    .filter(({ weak }) => !weak)
-    .flatMap(({ hit, replaced }) => [hit, ...replaced.map((one) => one.hit)])
+  const hits = hitsOf(shown)
+  const fitting = hits.filter(({ weak }) => !weak)
   const situation = {
     project,
     category: new Set([...fitting.flatMap(({ category }) => category ?? []), ...named]),
@@ -244,11 +243,7 @@ export async function sessionContext(
   return {
     context,
     for_model: {
-      ...narrowed(
-        common,
-        bears,
-        new Set(shown.flatMap(({ hit, replaced }) => [hit, ...replaced.map((one) => one.hit)].map(({ id }) => id))),
-      ),
+      ...narrowed(common, bears, new Set(hits.map(({ id }) => id))),
       task,
       project,
       now_ms: call.now(),

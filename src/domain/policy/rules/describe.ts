@@ -85,7 +85,8 @@ function describe(condition: Condition, style: Style): string {
       const { outcome, threshold, within_days, min_matches } = condition
       const [kind, are] = min_matches === 1 ? ['decision', 'is'] : ['decisions', 'are']
       const ended = outcome === undefined ? '' : ` with outcome ${outcome}`
-      return `at least ${min_matches} ${kind}${ended}${days(within_days)} ${are} similar to it (${threshold})`
+      const near = threshold === 'auto' ? '' : ` (${threshold})`
+      return `at least ${min_matches} ${kind}${ended}${days(within_days)} ${are} similar to it${near}`
     }
     case 'temporal': {
       const { field, value: counted, window_hours, max_occurrences, between, weekdays, timezone = 'UTC' } = condition
