@@ -70,6 +70,12 @@ export async function workspaces(bench: Bench): Promise<void> {
     ['a server with one', single, inTurn(queries.map((body) => post(single, body)))],
     ['one of the open ones', child, inTurn(queries.map((body) => post(child, body, open[0])))],
     [`over ${warm} open ones`, child, inTurn(queries.map((body, at) => post(child, body, open[at])))],
+    // As one, but for what the processor's caches no longer hold when the next call is of another.
+    [
+      `${warm} calls of each open one`,
+      child,
+      inTurn(open.flatMap((by) => queries.map((body) => post(child, body, by)))),
+    ],
   ]
   // In turns, since the machine itself is faster in one minute than in the next.
   const found = asked.map((): Figures[] => [])

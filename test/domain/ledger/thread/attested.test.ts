@@ -181,6 +181,8 @@ describe('a record that was changed is not used', () => {
   /** Changes the store beneath the running program, calls it, and puts the store right again. */
   async function beneath(statement: string, then: () => Promise<void>): Promise<void> {
     using db = new Database(join(dir, 'cstp.db'), { strict: true })
+    // What was answered is synced by another thread, a moment later.
+    db.run('pragma busy_timeout = 10000')
     const before = db.query<Row, []>('select collection, key, value, expires_ms from keyed_records').all()
     expect(db.run(statement).changes).toBeGreaterThan(0)
     try {
@@ -231,6 +233,7 @@ describe('a record that was changed is not used', () => {
       })
     })
     using db = new Database(join(dir, 'cstp.db'), { strict: true })
+    db.run('pragma busy_timeout = 10000')
     db.run(closed)
     await program.call('resetCircuit', { scope: 'category:mail', reason: 'checked' }, 'root')
     expect(await program.call('checkGuardrails', mail)).toMatchObject({ allowed: true })
