@@ -63,7 +63,10 @@ serveStdio(() => {
       }
       case 'echo':
         if (input.announce) await mcpReq.notify({ method: 'notifications/tools/list_changed' })
-        return text(String(input.text ?? name))
+        return {
+          ...text(String(input.text ?? name)),
+          ...(input.structured ? { structuredContent: input.structured as object } : {}),
+        }
       case 'die':
         return process.exit(1)
       case 'big':

@@ -39,8 +39,8 @@ export async function shownResult(
   if (findings.length === 0) return masked
   const why = await withheld()
   if (why !== null) return instead(`cstp withheld the result: ${why}. The call was made.`)
-  const member = Object.keys(noted).find((key) => masked[key] !== undefined)
-  return member === undefined ? masked : { ...masked, [member]: noted[member]!(masked[member], note(findings)) }
+  const member = Object.keys(noted).find((key) => masked[key] !== undefined) ?? 'content'
+  return { ...masked, [member]: noted[member]!(masked[member], note(findings)) }
 }
 
 /** The greeting of a server, with the note after its instructions, which clients give to their models. */

@@ -243,6 +243,22 @@ test('a workspace adds its rules and settings to those of the service, and takes
   expect(await refused(createWorkspace(settings, 'red'))).toContain('is there already')
 })
 
+test('each workspace has its own limit of requests, which agents of another one do not use up', async () => {
+  const limit = (rate_limit: number) => ({ server: { rate_limit } })
+  const company = atEnd(await startCompany({ red: limit(2), green: limit(2), blue: limit(0) }), ({ stop }) => stop())
+  const statuses = async (where: string) => {
+    const asked = Array.from({ length: 4 }, () => company.as(where, 'bob', '/cstp', { ...stats, headers: head }))
+    return (await Promise.all(asked)).map(({ status }) => status).sort()
+  }
+  expect(await statuses('red')).toEqual([200, 200, 429, 429])
+  for (const [where, found] of [
+    ['green', [200, 200, 429, 429]],
+    ['blue', [200, 200, 200, 200]],
+    [defaultOne, [200, 200, 200, 200]],
+  ] as const)
+    expect([where, await statuses(where)]).toEqual([where, [...found]])
+})
+
 test('a workspace is copied while it is in use, refused once it is archived, and erased with its keys and tokens', async () => {
   const company = await startCompany({ red: {}, blue: {} })
   const settings = await settingsIn(company.dir)
