@@ -106,14 +106,15 @@ export async function readPolicy(
     try {
       const found = await filesAt(place)
       if (found.length === 0 && !own.includes(place)) empty.push(place)
-      files.push(...found)
+      const inherited = lists.inherited?.guardrails_paths.includes(place) ?? false
+      files.push(...found.map((file) => ({ ...file, inherited })))
     } catch (error) {
       if (own.includes(place) && (error as NodeJS.ErrnoException).code === 'ENOENT') continue
       failed((error as NodeJS.ErrnoException).path ?? place, error)
     }
   }
   const built = await buildPolicy(
-    [...closedLists(lists), ...packFiles(lists.packs ?? []), ...files],
+    [...closedLists(lists), ...packFiles(lists), ...files],
     async (name, file) => {
       try {
         return await readTemplate(name, file)

@@ -10,6 +10,7 @@ import production from '../../guardrails/packs/production.yaml' with { type: 'te
 import secrets from '../../guardrails/packs/secrets.yaml' with { type: 'text' }
 import { packFile, type RulePack } from '../domain/policy/rules/packs.ts'
 import type { PolicyFile } from '../domain/policy/rules/set.ts'
+import type { Packs } from './places.ts'
 
 /** Text of each pack. A test compares them with the folder. */
 export const packTexts: Readonly<Record<RulePack, string>> = {
@@ -25,5 +26,8 @@ export const packTexts: Readonly<Record<RulePack, string>> = {
 }
 
 /** The files of packs. Rules of the operator with the same id replace theirs, as they do with all shipped rules. */
-export const packFiles = (packs: readonly RulePack[]): PolicyFile[] =>
-  [...new Set(packs)].map((pack) => ({ name: packFile(pack), text: packTexts[pack], shipped: true }))
+export const packFiles = ({ packs = [], inherited }: Packs): PolicyFile[] =>
+  [...new Set(packs)].map((pack) => ({
+    ...{ name: packFile(pack), text: packTexts[pack], shipped: true },
+    inherited: inherited?.packs.includes(pack) ?? false,
+  }))

@@ -16,6 +16,8 @@ export async function ruleFilesIn(directory: string): Promise<string[]> {
 
 export interface Packs {
   packs?: readonly RulePack[]
+  /** Which of the places and packs are those of the service, in a workspace. */
+  inherited?: { readonly guardrails_paths: readonly string[]; readonly packs: readonly RulePack[] }
   /** Its folder `guardrails`, if there is one, is the last place. */
   data_dir?: string
   /** What hooks keep of prompts. */

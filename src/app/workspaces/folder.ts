@@ -9,6 +9,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isWorkspaceName } from '../../core/caller.ts'
+import type { Packs } from '../../policy/places.ts'
 import { ConfigError, isPostgres, type SettingName, type Settings, settingsOfFile } from '../config/config.ts'
 import { refuseForeignFiles } from '../own-drivers.ts'
 
@@ -107,9 +108,10 @@ export async function settingsOf(
   const { data_dir, store_url, provenance_db, search_url } = settings
   const file = settingsFile(data_dir, name)
   const given = await settingsOfFile({ file, env, readFile: (path) => readFile(path, 'utf8') }, own)
-  const made: Settings = {
+  const made: Settings & Packs = {
     ...settings,
     ...foreign,
+    inherited: settings,
     data_dir: dataDirOf(data_dir, name),
     store_url: store_url && inSchema(store_url, name),
     provenance_db: isPostgres(provenance_db) ? inSchema(provenance_db, name) : null,

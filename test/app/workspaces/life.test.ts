@@ -8,9 +8,10 @@ import { loadSettings, type Settings } from '../../../src/app/config/config.ts'
 import { createToken, listTokens } from '../../../src/app/tokens.ts'
 import { listWorkspaces, settingsOf } from '../../../src/app/workspaces/folder.ts'
 import { archiveWorkspace, createWorkspace, eraseWorkspace } from '../../../src/app/workspaces/manage.ts'
+import { readPolicy } from '../../../src/policy/files.ts'
 import { openIssuer } from '../../support/issuer.ts'
 import { postgres, whyNoPostgres } from '../../support/postgres.ts'
-import { atEnd, bareEnv, cstp, freePort, testDir, until } from '../../support/process.ts'
+import { atEnd, bareEnv, cstp, freePort, root, testDir, until } from '../../support/process.ts'
 import { follow } from '../../support/visitor.ts'
 import { defaultOne, onPostgres, startCompany, tokenOf } from '../../support/workspaces.ts'
 
@@ -241,6 +242,33 @@ test('a workspace adds its rules and settings to those of the service, and takes
   for (const name of ['Red', 'a/b', '..', 'a_b', '-a', 'x'.repeat(41)])
     expect(await refused(createWorkspace(settings, name))).toContain("can't be the name of a workspace")
   expect(await refused(createWorkspace(settings, 'red'))).toContain('is there already')
+})
+
+test('a workspace replaces no rule of the service, in its packs or its files, and any of its own packs', async () => {
+  const dir = await testDir()
+  const settings = await settingsIn(dir, { GUARDRAILS_PATHS: join(dir, 'all.yaml') })
+  const ofPack = async (pack: string): Promise<string> =>
+    /id: (\S+)/.exec(await Bun.file(join(root, `guardrails/packs/${pack}.yaml`)).text())![1]!
+  const [ofService, own] = [await ofPack('irreversible'), await ofPack('git')]
+  const rule = (id: string) => ({ id, action: 'warn', message: 'Softer', condition_category: 'x' })
+  await writeFile(join(dir, 'all.yaml'), JSON.stringify([rule('everywhere')]))
+  const { settings_file } = await createWorkspace(settings, 'red')
+  const file = join(dir, 'red.yaml')
+  await writeFile(settings_file, JSON.stringify({ guardrails: { paths: [file], packs: ['git'] } }))
+  const errorsWith = async (id: string) => {
+    await writeFile(file, JSON.stringify([rule(id)]))
+    const made = await settingsOf(settings, 'red')
+    return (await readPolicy(made.guardrails_paths, made)).errors.map(({ message }) => message)
+  }
+  expect(await errorsWith('a-new-one')).toEqual([])
+  expect(await errorsWith(own)).toEqual([])
+  expect(await errorsWith(ofService)).toEqual([
+    `the rule ${ofService} is one of the service, which a workspace can't replace`,
+  ])
+  expect(await errorsWith('everywhere')).toEqual(['the rule everywhere is already declared in all.yaml:1'])
+  // The service itself replaces what it likes, in its workspaces too.
+  await writeFile(join(dir, 'all.yaml'), JSON.stringify([rule(ofService)]))
+  expect(await errorsWith('a-new-one')).toEqual([])
 })
 
 test('each workspace has its own limit of requests, which agents of another one do not use up', async () => {

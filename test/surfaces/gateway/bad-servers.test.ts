@@ -53,16 +53,16 @@ test('lines that are no messages are left out, and the answer between them arriv
   expect(textsOf(await client.callTool({ name: 'call', arguments: {} }))).toBe('fine')
 })
 
-test('an answer of 50 MB is not passed on', async () => {
-  const one = await open(`send({ id, result: { content: [{ type: 'text', text: 'x'.repeat(50e6) }] } })`)
+test('an answer of 12 MB is not passed on', async () => {
+  const one = await open(`send({ id, result: { content: [{ type: 'text', text: 'x'.repeat(12e6) }] } })`)
   const client = await one.connect({ server: 'bad' })
   const result = await client.callTool({ name: 'call', arguments: {} })
   expect(textsOf(result)).toContain('are not passed on')
   expect(result.isError).toBe(true)
 })
 
-test('an answer beyond what a message may have ends the server, and the call is unknown', async () => {
-  const one = await open(`send({ id, result: { content: [{ type: 'text', text: 'x'.repeat(80e6) }] } })`)
+test('an answer of 50 MB, beyond what a message may have, ends the server, and the call is unknown', async () => {
+  const one = await open(`send({ id, result: { content: [{ type: 'text', text: 'x'.repeat(50e6) }] } })`)
   const client = await one.connect({ server: 'bad' })
   expect(textsOf(await client.callTool({ name: 'call', arguments: {} }))).toContain('is unknown')
   expect((await one.serving.fetch('/health', { as: null })).status).toBe(200)

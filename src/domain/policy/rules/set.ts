@@ -13,6 +13,8 @@ export interface PolicyFile {
   text: string
   /** Part of the program: rules and breakers of other files replace its own with the same id or scope. */
   shipped?: true
+  /** Of the service, for one of its workspaces: other files replace nothing of it. */
+  inherited?: boolean
 }
 
 /** A rule or breaker that replaces a shipped one. */
@@ -99,11 +101,13 @@ export async function buildPolicy(
       return
     }
     const own = other?.shipped === false ? other : one
+    if (other && (one.inherited || other.inherited) && !own.inherited)
+      errors.push({ ...own.place, message: `${kind} ${name} is one of the service, which a workspace can't replace` })
     all.set(name, own)
     if (other) replaced.push({ what: `${kind} ${name}`, file: own.place.file, line: own.place.line })
   }
   const take = async (file: PolicyFile): Promise<void> => {
-    const shipped = file.shipped ?? false
+    const { shipped = false, inherited = false } = file
     const key = `${shipped} ${file.name}`
     if (loaded.has(key)) return
     loaded.add(key)
@@ -111,13 +115,13 @@ export async function buildPolicy(
     errors.push(...parsed.errors)
     for (const rule of parsed.rules) {
       const { line, column } = rule
-      keep(rules, 'the rule', rule.id, { value: rule, place: { file: file.name, line, column }, shipped })
+      keep(rules, 'the rule', rule.id, { value: rule, place: { file: file.name, line, column }, shipped, inherited })
     }
     for (const { rule, place } of parsed.breakers)
-      keep(breakers, 'the circuit breaker', rule.scope, { value: rule, place, shipped })
+      keep(breakers, 'the circuit breaker', rule.scope, { value: rule, place, shipped, inherited })
     for (const { name, place } of parsed.templates) {
       const template = /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name) ? await readTemplate(name, file) : null
-      if (template) await take(template)
+      if (template) await take({ ...template, inherited })
       else errors.push({ ...place, message: `there is no template ${name}` })
     }
   }
@@ -131,6 +135,7 @@ interface Named<T> {
   value: T
   place: Omit<RuleProblem, 'message'>
   shipped: boolean
+  inherited: boolean
 }
 
 export const compileSet = (rules: readonly LoadedRule[], breakers: BreakerRule[]): PolicySet => ({
