@@ -62,7 +62,7 @@ const isNews = (review: NonNullable<Plan['review']>, before: Result<'getDecision
   before.outcome === 'success'
 
 /** @throws an error that would affect every line; earlier lines stay imported, and another run continues from there */
-export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Promise<Summary> {
+export async function load(lines: Iterable<Line> | AsyncIterable<Line>, options: LoadOptions): Promise<Summary> {
   const { connection, problem, progress, signal } = options
   const start = performance.now()
   const counts = { imported: 0, existing: 0, reviewed: 0, linked: 0, skipped: 0, incomplete: 0, unindexed: 0 }

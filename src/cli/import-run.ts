@@ -82,7 +82,7 @@ export async function runImport(run: Run<typeof importFlags>, source: Source): P
   try {
     const done = await withProgress(terminal, (progress) => {
       for (const { file, reason } of leftOut) progress.note(`${plain(file)}: left out: ${plain(reason)}`)
-      return load(each(source.lines), {
+      return load(source.lines, {
         connection:
           opened &&
           retryWhenRateLimited(opened, (seconds) =>
@@ -112,8 +112,4 @@ export async function runImport(run: Run<typeof importFlags>, source: Source): P
   } finally {
     await opened?.close()
   }
-}
-
-async function* each<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
-  yield* items
 }

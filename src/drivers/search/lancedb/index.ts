@@ -3,10 +3,9 @@
  * candidates are scored by one formula over the statistics of both, so answers don't depend on where a decision is stored.
  */
 
-import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { KeywordResult, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
 import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
-import { byDistance } from '../memory/slots.ts'
+import { byDistance, byScore } from '../memory/slots.ts'
 import { nearestTerms, scoreOf, scoringOf } from '../terms.ts'
 import { type IndexOptions, openLayers } from './layers.ts'
 import type { Overlay } from './overlay.ts'
@@ -15,9 +14,6 @@ import type { DecisionTable } from './table.ts'
 
 /** Candidates beyond those wanted, since some may be hidden. */
 const spare = 16
-
-const byScore = (a: { id: string; score: number }, b: { id: string; score: number }) =>
-  b.score - a.score || compareText(a.id, b.id)
 
 export async function openIndex(
   place: Place,

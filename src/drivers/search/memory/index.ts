@@ -1,6 +1,5 @@
 /** Decisions in memory: every search is exact, and compares or scores each decision that passes the filter. */
 
-import { compareText } from '../../../../sdk/storage/fields.ts'
 import { passing } from '../../../../sdk/storage/filter.ts'
 import type {
   KeywordQuery,
@@ -14,7 +13,7 @@ import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides } from '../../../../sdk/storage/vectors.ts'
 import { type CorpusStats, scoringOf } from '../terms.ts'
-import { byDistance, openColumns, openPostings, openVectors } from './slots.ts'
+import { byDistance, byScore, openColumns, openPostings, openVectors } from './slots.ts'
 
 interface Decision {
   id: string
@@ -149,7 +148,7 @@ export function openMemoryIndex(dimensions: number): MemoryIndex {
         }
       })
       const passes = passing(filter, columns.all, slots.length)
-      const best = top<KeywordResult['hits'][number]>(limit, (a, b) => b.score - a.score || compareText(a.id, b.id))
+      const best = top<KeywordResult['hits'][number]>(limit, byScore)
       let [total, total_unindexed] = [0, 0]
       for (let slot = 0; slot < scores.length; slot++) {
         const score = scores[slot]!

@@ -8,7 +8,7 @@ import {
 } from '../../../../sdk/schema/decision-fields.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { FieldColumns } from '../../../../sdk/storage/filter.ts'
-import type { VectorHit } from '../../../../sdk/storage/search.ts'
+import type { KeywordResult, VectorHit } from '../../../../sdk/storage/search.ts'
 
 // Fields, each in an array of its own: a filter reads few fields of many decisions, and would wait for memory at each of them.
 
@@ -97,8 +97,10 @@ export function openPostings() {
 
 // Unit vectors, and their cosine distances.
 
-/** Order of results: by distance, then id. */
+/** Order of results: by distance, or the highest score first; then by id. */
 export const byDistance = (a: VectorHit, b: VectorHit): number => a.distance - b.distance || compareText(a.id, b.id)
+type Score = KeywordResult['hits'][number]
+export const byScore = (a: Score, b: Score): number => b.score - a.score || compareText(a.id, b.id)
 
 /** Vectors in one array. */
 const blockSize = 256
