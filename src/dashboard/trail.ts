@@ -39,14 +39,24 @@ export const actionIn = (detail: unknown): string => text(evaluated(detail).inpu
 export const stoppedBy = ({ allowed, detail }: Pick<AuditEntry, 'allowed' | 'detail'>): string[] =>
   allowed === false ? evaluated(detail).violations : []
 
+/** The approval that a line is about; null if it is about none. */
+export const approvalIn = (detail: unknown): string | null => (isObject(detail) ? text(detail.approval) : null)
+
+/** A rule or breaker in words: the trail has both under one name. */
+export const ruleWords = (id: string): string => id.replace(breakerPrefix, 'breaker ')
+
 /** The detail of a line that evaluated nothing: which breaker was reset, which rules were reloaded. */
-export function otherDetail(detail: unknown): string {
+export function otherDetail({ agent, detail }: Pick<AuditEntry, 'agent' | 'detail'>): string {
   if (!isObject(detail) || 'input' in detail) return ''
   return (
     Object.entries(detail)
-      // Digests are among the details.
+      // Digests and ids are among the details, the agent and a link to the approval in the line.
       .filter(
-        ([, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !/^[0-9a-f]{32,}$/.test(String(value)),
+        ([name, value]) =>
+          ['string', 'number', 'boolean'].includes(typeof value) &&
+          !/^[0-9a-f]{32,}$|^\d{4}-\d\d-\d\d-[a-z]+-[0-9a-f]+$/.test(String(value)) &&
+          value !== agent &&
+          name !== 'approval',
       )
       .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${String(value)}`)
       .join(', ')

@@ -184,6 +184,7 @@ describe.skipIf(!executable)('the dashboard', () => {
 
     await follow(menu('Policy'), 'Shift+Tab')
     await atHeading(page, 'Policy')
+    await follow(page.locator('summary', { hasText: 'Try an action' }))
     await reach(page, page.getByLabel('Planned action'))
     await page.keyboard.type('Deploy')
     await reach(page, page.getByLabel('Stakes'))
@@ -280,6 +281,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await visit(page, url, '/policy')
     // A live region that comes together with its text is often not read.
     await page.getByRole('region', { name: 'Try an action' }).locator('[role=status]').waitFor({ state: 'attached' })
+    await page.getByText('Try an action').click()
     await page.getByLabel('Planned action').fill('Deploy')
     await page.getByLabel('Context as JSON').fill('{')
     await page.getByRole('button', { name: 'Try it' }).click()

@@ -240,16 +240,24 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
       'scope: tag:nightly, previous state: half_open, new state: closed, reason: The import is fixed',
     )
     expect(await trail.innerText()).not.toContain('dashboard.login')
+    // Decisions have titles and requests their code, ids are among the details.
+    expect(await trail.getByRole('link', { name: 'Switch region 3 to the new checkout' }).count()).toBe(2)
+    expect(await trail.getByRole('link', { name: /^request [0-9A-Z-]+$/ }).count()).toBe(4)
+    expect(await trail.innerText()).not.toMatch(/-(?:decision|evaluation)-[0-9a-f]/)
+    const rules = page.getByRole('region', { name: 'Rules', exact: true })
+    expect(await rules.locator('table').first().locator('tbody tr').count()).toBe(3)
+    await rules.getByText(/^\d+ rules that did not fire in this period$/).click()
+    await rules.getByText('irreversible.fork-bomb').waitFor()
     await visit(page, server.url, '/guardrails?rule=irreversible-without-plan')
     const verdicts = await trail.locator('td[data-label=Verdict]').allInnerTexts()
-    const rules = await trail.locator('td[data-label=Rules]').allInnerTexts()
+    const fired = await trail.locator('td[data-label=Rules]').allInnerTexts()
     for (const [at, verdict] of verdicts.entries())
-      expect(rules[at]).toBe(
+      expect(fired[at]).toBe(
         verdict === 'deny'
           ? 'stopped by unsure-at-critical-stakes\nwarned by irreversible-without-plan'
           : 'warned by irreversible-without-plan',
       )
-    await first.getByText('Details').click()
+    await first.getByText('cstp.').click()
     expect(await first.locator('pre').innerText()).toContain('policy_hash:')
     await page.getByRole('link', { name: 'Show logins too' }).click()
     await page.waitForURL(/logins=yes/)

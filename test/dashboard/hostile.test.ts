@@ -150,6 +150,7 @@ describe.skipIf(!executable)('the dashboard', () => {
   test('shows markup in what a rule says as text', async () => {
     const { page, complaints } = watched
     await visit(page, url(), '/policy')
+    await page.getByText('Try an action').click()
     await page.getByLabel('Planned action').fill(evil('action'))
     await page.getByLabel('Stakes').selectOption('critical')
     await page.getByRole('button', { name: 'Try it' }).click()

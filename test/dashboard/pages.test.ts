@@ -315,6 +315,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     const newest = async (limit: number) =>
       ((await place.server.call('listAudit', { limit })) as { entries: object[] }).entries
     const trailBefore = await newest(1)
+    await page.getByText('Try an action').click()
     await page.getByLabel('Planned action').fill('Deploy to production')
     await page.getByLabel('Context as JSON').fill('{"affects_production": true')
     await page.getByRole('button', { name: 'Try it' }).click()

@@ -220,6 +220,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
 
   test('what was typed is kept when the session ends, for the same agent', async () => {
     await visit(page, server.url, '/policy')
+    await page.getByText('Try an action').click()
     await page.getByLabel('Planned action').fill('Switch every region')
     await page.context().clearCookies()
     await page.getByRole('button', { name: 'Try it' }).click()

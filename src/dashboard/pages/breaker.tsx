@@ -115,9 +115,9 @@ export function Breaker() {
                   empty={t.blockedNothing}
                   heads={t.blockedHeads}
                   rows={blocked.entries.map(({ seq, at, agent, method, detail }) => [
-                    <When at={at} />,
-                    <Agent of={agent} />,
                     <To path={`/blocks/${seq}`}>{actionIn(detail) || method}</To>,
+                    <Agent of={agent} />,
+                    <When at={at} />,
                   ])}
                 />
               )}

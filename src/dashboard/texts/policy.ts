@@ -41,7 +41,7 @@ export const block = {
   lesson: (text: string) => `Lesson: ${text}`,
   similar: 'Similar blocks',
   similarLead: (rule: string) => `The latest others by ${rule}, and how they ended.`,
-  similarHeads: ['When', 'Agent', 'Action', 'Ended'],
+  similarHeads: ['Action', 'Agent', 'When', 'Ended'],
   noSimilar: 'Nothing else was denied by it.',
   allSimilar: 'All blocks by this rule',
   tryAgain: 'Try again with these inputs',
@@ -84,7 +84,7 @@ export const breakers = {
   lesson: (text: string) => `Lesson: ${text}`,
   blocked: 'Denied since',
   blockedNothing: 'It has denied nothing since it opened.',
-  blockedHeads: ['When', 'Agent', 'Action'],
+  blockedHeads: ['Action', 'Agent', 'When'],
   reset: 'Reset',
   whyTrial: 'Why one trial may pass',
   whyClose: 'Why it can be closed',
@@ -94,15 +94,15 @@ export const breakers = {
 
 export const trail = {
   ...labels,
-  heads: ['When', 'Agent', 'Call', 'Verdict', 'Rules', 'Decisions'],
-  stopped: (rules: string) => `stopped by ${rules}`,
-  warned: (rules: string) => `warned by ${rules}`,
+  heads: ['Call', 'Agent', 'When', 'Verdict', 'Rules'],
+  stopped: (rules: Part) => ['stopped by ', rules],
+  warned: (rules: Part) => ['warned by ', rules],
   blocked: 'deny',
   nothing: 'Nothing but logins is in the trail yet.',
   ownOnly: (agent: string) => `Calls of ${agent}. Those of others need the scope admin or audit.`,
   stopsOnly: 'What was stopped, of every agent. All calls need the scope admin or audit.',
   noMatch: 'No entry matches.',
-  details: 'Details',
+  request: (id: string) => `request ${id}`,
   withLogins: 'Show logins too',
   withoutLogins: 'Hide logins',
   method: 'Method',
@@ -139,7 +139,7 @@ export const workbench = {
   fired: (id: string, count: number) => `${id} would fire ${counted(count, 'time')}`,
   uncertain: (count: number) =>
     `${counted(count, 'check')} depend on redacted text, on circuit breakers or on what was not kept.`,
-  changeHeads: ['When', 'Agent', 'Action', 'Verdict', 'Rules'],
+  changeHeads: ['Action', 'Agent', 'When', 'Verdict', 'Rules'],
   backtest: 'On decisions whose outcome is known',
   lastWeek: (actions: number, agents: number) =>
     actions === 0
@@ -176,7 +176,6 @@ export const workbench = {
   save: 'Save the file',
   shadow: 'In shadow mode',
   shadowLead: 'What rules in shadow mode would have stopped in the last week, and the outcomes.',
-  noShadow: 'No rule is in shadow mode. Give a rule mode: shadow to see what it would stop before it does.',
   inWords: 'Applies when',
 }
 
@@ -210,7 +209,10 @@ export const guardrails = {
     `${file}, line ${line}: ${message}. The last valid rules stay in force.`,
   none: 'No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.',
   appliesTo: 'Applies to',
-  fired: (from: string | null) => (from === null ? 'Fired' : `Fired since ${from}`),
+  everything: 'everything',
+  always: 'Applies always',
+  fired: (from: string | null) => (from === null ? 'Fired, all time' : `Fired since ${from}`),
+  silent: (count: number) => `${counted(count, 'rule')} that did not fire in this period`,
   shadow: (action: string) => `shadow, would ${(verdicts[action] ?? action).replaceAll('_', ' ')}`,
   force: 'Put in force …',
   forced: (file: string, old: string) =>

@@ -6,7 +6,7 @@ import { Precedents } from '../../precedents.tsx'
 import { To, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { type AuditEntry, breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
+import { breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
 import { Badge, Empty, List, Pairs, Panel, prose, When } from '../../ui.tsx'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { TryOut } from '../guardrails/try-out.tsx'
@@ -145,8 +145,3 @@ function Causes({ entry, policy }: Loaded) {
     </Panel>
   )
 }
-
-/** A link to the page of a block. */
-export const ToBlock = ({ entry, children }: { entry: Pick<AuditEntry, 'seq'>; children: string }) => (
-  <To path={`/blocks/${entry.seq}`}>{children}</To>
-)

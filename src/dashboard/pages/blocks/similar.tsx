@@ -51,9 +51,9 @@ export function Similar({ of }: { of: AuditEntry }) {
                 caption={t.similar}
                 heads={t.similarHeads}
                 rows={rows.map(({ entry, end }) => [
-                  <When at={entry.at} />,
-                  <Agent of={entry.agent} />,
                   <To path={`/blocks/${entry.seq}`}>{actionIn(entry.detail) || entry.method}</To>,
+                  <Agent of={entry.agent} />,
+                  <When at={entry.at} />,
                   end ? <Badge of={end} /> : none,
                 ])}
               />

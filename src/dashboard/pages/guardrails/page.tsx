@@ -37,18 +37,15 @@ export function Guardrails() {
   }
   return (
     <>
-      {drafts && <Workbench />}
       <Panel title={t.rulesInForce}>
         <div class="bar">{periodChoice}</div>
         {said}
         <Show of={loaded}>
-          {({ guardrails, errors, policy_hash, fired_from, written, applies }) => (
-            <>
-              {errors.map(({ file, line, column, message }) => (
-                <p class="notice bad" key={`${file} ${line} ${column}`}>
-                  {t.broken(file, line, message)}
-                </p>
-              ))}
+          {({ guardrails, errors, policy_hash, fired_from, written, applies }) => {
+            const ordered = guardrails.toSorted((a, b) => (b.fired ?? 0) - (a.fired ?? 0))
+            const fired = ordered.filter((one) => one.fired !== 0)
+            const silent = fired.length > 0 ? ordered.slice(fired.length) : []
+            const table = (rules: typeof guardrails) => (
               <Table
                 caption={t.rulesInForce}
                 empty={t.none}
@@ -58,48 +55,59 @@ export function Guardrails() {
                   t.appliesTo,
                   ...(fired_from ? [figures(t.fired(period === 'all' ? null : fired_from.slice(0, 10)))] : []),
                 ]}
-                rows={guardrails
-                  .toSorted((a, b) => (b.fired ?? 0) - (a.fired ?? 0))
-                  .map(({ id, name, description, action, mode, fired, scope, file }) => [
+                rows={rules.map(({ id, name, description, action, mode, fired, scope, file }) => [
+                  <>
+                    <strong>{name ?? id}</strong> <code>{id}</code>
+                    <details class="clamped">
+                      <summary>{applies[id] ? `${texts.workbench.inWords} ${applies[id]}` : t.always}</summary>
+                      {description && <p>{description}</p>}
+                      <p class="quiet">
+                        {t.file} <code>{file}</code>
+                      </p>
+                      <pre tabIndex={0}>{yamlOf(written.get(id))}</pre>
+                    </details>
+                  </>,
+                  mode === 'shadow' ? (
                     <>
-                      <strong>{name ?? id}</strong> <code>{id}</code>
-                      {description && <div class="quiet">{description}</div>}
-                      {applies[id] && (
-                        <details class="clamped">
-                          <summary>
-                            {texts.workbench.inWords} {applies[id]}
-                          </summary>
-                          <p class="quiet">
-                            {t.file} <code>{file}</code>
-                          </p>
-                          <pre tabIndex={0}>{yamlOf(written.get(id))}</pre>
-                        </details>
+                      <Badge of={t.shadow(action)} />
+                      {admin && written.has(id) && (
+                        <button type="button" onClick={() => force(written.get(id)!)}>
+                          {t.force}
+                        </button>
                       )}
-                    </>,
-                    mode === 'shadow' ? (
-                      <>
-                        <Badge of={t.shadow(action)} />
-                        {admin && written.has(id) && (
-                          <button type="button" onClick={() => force(written.get(id)!)}>
-                            {t.force}
-                          </button>
-                        )}
-                      </>
-                    ) : (
-                      <Badge of={action} />
-                    ),
-                    scope ?? 'everything',
-                    ...(fired === undefined ? [] : [whole(fired)]),
-                  ])}
+                    </>
+                  ) : (
+                    <Badge of={action} />
+                  ),
+                  scope ?? t.everything,
+                  ...(fired === undefined ? [] : [whole(fired)]),
+                ])}
               />
-              <p class="quiet">
-                {t.policy} <code>{policy_hash}</code>
-              </p>
-            </>
-          )}
+            )
+            return (
+              <>
+                {errors.map(({ file, line, column, message }) => (
+                  <p class="notice bad" key={`${file} ${line} ${column}`}>
+                    {t.broken(file, line, message)}
+                  </p>
+                ))}
+                {table(silent.length > 0 ? fired : ordered)}
+                {silent.length > 0 && (
+                  <details>
+                    <summary>{t.silent(silent.length)}</summary>
+                    {table(silent)}
+                  </details>
+                )}
+                <p class="quiet">
+                  {t.policy} <code>{policy_hash}</code>
+                </p>
+              </>
+            )
+          }}
         </Show>
       </Panel>
-      <TryOut />
+      {drafts && <Workbench />}
+      <TryOut folded />
       <Trail />
     </>
   )

@@ -1,43 +1,68 @@
 /** The audit trail: who called what, what stopped it, and all details of each line. */
+
+import { Fragment } from 'preact'
 import type { ListAuditParams } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
-import { none, time } from '../../figures.ts'
+import { time } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { To, ToDecision, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { type AuditEntry, actionIn, evaluated, otherDetail, stoppedBy } from '../../trail.ts'
+import { type AuditEntry, actionIn, approvalIn, evaluated, otherDetail, ruleWords, stoppedBy } from '../../trail.ts'
 import { Badge, Panel, Table, When } from '../../ui.tsx'
 import { yamlOf } from '../../yaml.ts'
-import { ToBlock } from '../blocks/page.tsx'
 
 const t = texts.trail
 const sessionMethods = ['dashboard.login', 'dashboard.logout']
 
-/** The call of a line, with all of its details. */
-function Called({ entry: { method, detail, request_id } }: { entry: AuditEntry }) {
+/** Titles of the decisions that lines concern without a text of an action: reviews, links, updates. */
+async function titlesOf(entries: readonly AuditEntry[], signal: AbortSignal): Promise<Map<string, string>> {
+  const ids = entries.flatMap(({ ids, detail }) => (actionIn(detail) === '' ? shownIds(ids) : []))
+  const asked = [...new Set(ids)].map((id) => ({ method: 'getDecision' as const, params: { id, track: false } }))
+  const answers = asked.length === 0 ? [] : await service.batch(asked, { signal })
+  return new Map(answers.map((answer, at) => [asked[at]!.params.id, answer.ok ? answer.result.title : '']))
+}
+
+/** A call may concern hundreds; its details name all. */
+const shownIds = (ids: readonly string[]) => ids.slice(0, 3)
+
+/** What the call of a line was about, and behind the name of its method all of its details. */
+function Called({ entry, titles }: { entry: AuditEntry; titles: ReadonlyMap<string, string> }) {
+  const { method, detail, request_id, ids } = entry
+  const action = actionIn(detail)
+  const approval = approvalIn(detail)
   return (
-    <>
-      <code>{method}</code>
-      <div class="quiet">{actionIn(detail) || otherDetail(detail)}</div>
+    <div class="called">
+      <span>
+        {shownIds(ids).map((id, at) => (
+          <Fragment key={id}>
+            {at > 0 && ', '}
+            <ToDecision id={id}>{action || titles.get(id) || id}</ToDecision>
+          </Fragment>
+        ))}{' '}
+        {ids.length === 0 && action}
+        {approval && <To path={`/approvals/${approval}`}>{t.request(approval)}</To>}{' '}
+        <span class="quiet">{otherDetail(entry)}</span>
+      </span>
       <details>
-        <summary>{t.details}</summary>
-        <pre>{yamlOf({ request_id, ...(detail !== null && { detail }) })}</pre>
+        <summary>
+          <code>{method}</code>
+        </summary>
+        <pre>{yamlOf({ request_id, ids, ...(detail !== null && { detail }) })}</pre>
       </details>
-    </>
+    </div>
   )
 }
 
 /** What stopped the action, and what only warned. */
 function Rules({ entry }: { entry: AuditEntry }) {
   const [stopped, { warnings }] = [stoppedBy(entry), evaluated(entry.detail)]
-  if (stopped.length + warnings.length === 0) return <span>{none}</span>
   return (
     <>
-      {stopped.length > 0 && <div>{t.stopped(stopped.join(', '))}</div>}
-      {warnings.length > 0 && <div class="quiet">{t.warned(warnings.join(', '))}</div>}
+      {stopped.length > 0 && <div>{t.stopped(<code>{stopped.map(ruleWords).join(', ')}</code>)}</div>}
+      {warnings.length > 0 && <div class="quiet">{t.warned(<code>{warnings.join(', ')}</code>)}</div>}
     </>
   )
 }
@@ -56,7 +81,8 @@ const fields = [
   'allowed',
   ['stopped_by', stoppedBy],
   ['warned_by', ({ detail }: AuditEntry) => evaluated(detail).warnings],
-  ['action', ({ detail }: AuditEntry) => actionIn(detail) || otherDetail(detail)],
+  ['action', ({ detail }: AuditEntry) => actionIn(detail)],
+  ['detail', otherDetail],
   ['decision_ids', ({ ids }: AuditEntry) => ids],
   'request_id',
 ] as const
@@ -88,7 +114,10 @@ export function Trail() {
     // Logins and logouts would hide the rest.
     ...(logins === '' && names.method === '' && { without: sessionMethods }),
   }
-  const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit({ ...query, limit: 25 }, { signal }))
+  const loaded = useCall(JSON.stringify(query), async (signal) => {
+    const page = await service.listAudit({ ...query, limit: 25 }, { signal })
+    return { ...page, titles: await titlesOf(page.entries, signal) }
+  })
   return (
     <Panel
       title={t.caption}
@@ -111,7 +140,7 @@ export function Trail() {
         cursor="before"
       />
       <Show of={loaded}>
-        {({ entries, next_cursor }) => (
+        {({ entries, next_cursor, titles }) => (
           <>
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
               {entries.length > 0 && t.range(texts.amount.call(entries.length), time(entries[0]!.at))}
@@ -121,24 +150,19 @@ export function Trail() {
               empty={Object.values(kept).every((one) => one === '') ? t.nothing : t.noMatch}
               heads={t.heads}
               rows={entries.map((entry) => [
-                <When at={entry.at} />,
+                <Called entry={entry} titles={titles} />,
                 <Agent of={entry.agent} />,
-                <Called entry={entry} />,
-                entry.allowed === null ? (
-                  none
-                ) : entry.allowed ? (
+                <When at={entry.at} />,
+                entry.allowed ? (
                   <Badge of="allowed" />
                 ) : (
-                  <ToBlock entry={entry}>{t.blocked}</ToBlock>
+                  entry.allowed === false && (
+                    <To path={`/blocks/${entry.seq}`}>
+                      <Badge of="blocked" />
+                    </To>
+                  )
                 ),
                 <Rules entry={entry} />,
-                entry.ids.length === 0
-                  ? none
-                  : entry.ids.slice(0, 3).map((id) => (
-                      <div key={id}>
-                        <ToDecision id={id}>{id}</ToDecision>
-                      </div>
-                    )),
               ])}
             />
             {entries.length > 0 && <Csv name="audit-trail" fields={fields} rows={() => csvRows(query)} />}

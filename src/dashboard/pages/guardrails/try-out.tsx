@@ -14,7 +14,15 @@ const isFilled = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0
 
 /** @param of initial values of the fields: the input of an evaluation */
-export function TryOut({ of = {}, title = t.title }: { of?: Record<string, unknown>; title?: string }) {
+export function TryOut({
+  of = {},
+  title = t.title,
+  folded = false,
+}: {
+  of?: Record<string, unknown>
+  title?: string
+  folded?: boolean
+}) {
   const text = (name: string): string => (typeof of[name] === 'string' ? of[name] : '')
   const { confidence, context, tags } = of
   const { result, error, busy, run } = useJob<CheckGuardrailsResult>()
@@ -38,7 +46,7 @@ export function TryOut({ of = {}, title = t.title }: { of?: Record<string, unkno
     })
   }
   return (
-    <Panel title={title} lead={t.lead}>
+    <Panel title={title} lead={t.lead} folded={folded}>
       <Form submit={submit}>
         <Field
           label={t.action}

@@ -2,13 +2,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TryGuardrailsResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
-import { Failure, Show, useCall } from '../../call.tsx'
+import { Failure, useCall } from '../../call.tsx'
 import { Combobox } from '../../combobox.tsx'
 import { percent, whole } from '../../figures.ts'
 import { goWith, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
-import { Badge, Empty, figures, List, Panel, Table, When } from '../../ui.tsx'
+import { Badge, figures, List, Panel, Table, When } from '../../ui.tsx'
 import { Labelled } from '../write/fields.tsx'
 import { type Completions, type Offer, offersAt } from './completion.ts'
 import { PutInShadow } from './put-in-shadow.tsx'
@@ -54,9 +54,9 @@ function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: {
           caption={t.replay}
           heads={t.changeHeads}
           rows={examples.map(({ at, agent, description, before, after, rules_after }) => [
-            <When at={at} />,
-            <Agent of={agent} />,
             description,
+            <Agent of={agent} />,
+            <When at={at} />,
             <>
               <Badge of={before} /> → <Badge of={after} />
             </>,
@@ -190,6 +190,10 @@ export function Workbench() {
     }, waits_ms)
     return () => clearTimeout(timer)
   }, [typed])
+  // A link with a draft leads to the workbench.
+  useEffect(() => {
+    if (asked) document.getElementById('workbench')?.scrollIntoView()
+  }, [])
   const known = useCall('shadow', (signal) => service.tryGuardrails({}, { signal }))
   const last = useRef<(TryGuardrailsResult & { tried: string }) | null>(null)
   const loaded = useCall(`draft ${draft}`, async (signal) => {
@@ -233,9 +237,12 @@ export function Workbench() {
           </>
         )}
       </Panel>
-      <Panel title={t.shadow} lead={t.shadowLead}>
-        <Show of={known}>{({ shadow }) => (shadow ? <Outcomes of={shadow} /> : <Empty>{t.noShadow}</Empty>)}</Show>
-      </Panel>
+      {known.error !== null && <Failure error={known.error} again={known.again} />}
+      {known.data?.shadow && (
+        <Panel title={t.shadow} lead={t.shadowLead}>
+          <Outcomes of={known.data.shadow} />
+        </Panel>
+      )}
     </>
   )
 }
