@@ -48,7 +48,6 @@ export const clock = (ms: number): string => {
   const at = new Date(ms)
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')
 }
-export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /** The time so many seconds ago. */
 export const before = (seconds: number): string => new Date(Date.now() - 1_000 * seconds).toISOString()

@@ -39,12 +39,16 @@ export const calibration = {
   byAgent: 'By agent',
 }
 
+/** How urgent an advice or alert is; not the words of stakes. */
+export const severities = { critical: 'urgent', warning: 'soon', info: 'watch' }
+
 export const drift = {
   ...labels,
   brierScoreRose: 'Brier score rose',
   accuracyFell: 'Accuracy fell',
   found: 'Drift was found. ',
   unknown: 'There is not enough data to detect drift yet. ',
+  watch: 'No lasting fall is proven, but this got worse. ',
   notFound: 'No drift was found. ',
   compared: (recent_period: string, recent_scored: string, historical_period: string, historical_scored: string) =>
     `Compared: ${recent_period} (${recent_scored}) and ${historical_period} (${historical_scored}).`,
@@ -107,7 +111,6 @@ export const breakdown = {
   caption: (toLowerCase: string) => `Calibration: ${toLowerCase}`,
   brier: 'Brier',
   proven: 'Proven',
-  noGap: 'no gap',
   more: (count: number) => `and ${whole(count)} more; choose one above`,
 }
 

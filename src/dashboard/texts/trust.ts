@@ -29,7 +29,7 @@ export const trust = {
   counted: (scored: string) => `${scored} scored decisions: reviewed, with a confidence, and not abandoned.`,
   agents: {
     title: 'May they decide alone?',
-    lead: 'Alone: the lower bound of what came true reaches the threshold. The figures are what came true. ○ said, ● came true, with its 95 % interval.',
+    lead: 'Alone: the lower bound of what came true reaches the threshold. ○ said, ● came true, of all time, with its 95 % interval; the figures are what came true.',
     threshold: 'Alone from a lower bound of',
     thresholds: [
       ['60', '60 %'],
@@ -37,14 +37,15 @@ export const trust = {
       ['80', '80 %'],
       ['90', '90 %'],
     ] as [string, string][],
-    heads: ['Agent', 'High stakes, last 30 days', 'Critical stakes, last 30 days', 'Last 12 weeks', 'What to do'],
+    heads: ['Agent', 'High stakes', 'Critical stakes', 'Last 12 weeks', 'What to do'],
     alone: 'alone',
     notAlone: 'not alone',
     belowCritical: 'alone below critical',
     notEnough: (stakes: string) => `not enough known at ${stakes}`,
     none: 'none reviewed',
     ask: (from: string) => `Ask a person at ${from}${from === 'high' ? ' and above' : ''}`,
-    before: 'before',
+    lately: '30 days:',
+    before: 'before:',
     side: (of: Side) =>
       of === null
         ? 'none'

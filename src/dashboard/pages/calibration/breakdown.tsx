@@ -1,8 +1,11 @@
 /** Calibration figures of several groups side by side. */
+import type { ComponentChildren } from 'preact'
 import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
+import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
 import { decimal, gapPoints, percent, whole } from '../../figures.ts'
+import { To } from '../../route.tsx'
 import { callAll } from '../../service.ts'
 import { inPoints } from '../../texts/points.ts'
 import { texts } from '../../texts.ts'
@@ -20,7 +23,13 @@ export function Breakdown({
   first,
 }: {
   /** `proven` is what all rows together prove; without it each row shows what its own interval proves. */
-  rows: { name: string; overall: GetCalibrationResult['overall']; proven?: Cell['proven'] }[]
+  rows: {
+    name: string
+    /** How the name is shown, if otherwise. */
+    label?: ComponentChildren
+    overall: GetCalibrationResult['overall']
+    proven?: Cell['proven']
+  }[]
   first: string
 }) {
   if (rows.length === 0) return <Empty>{t.none}</Empty>
@@ -36,13 +45,13 @@ export function Breakdown({
           figures(t.brier, 'brier'),
           { name: t.proven, label: <Term name="verdict">{t.proven}</Term> },
         ]}
-        rows={rows.map(({ name, overall, proven }) => [
-          name,
+        rows={rows.map(({ name, label, overall, proven }) => [
+          label ?? name,
           whole(overall.scored),
           percent(overall.accuracy, 1),
           gapPoints(overall.calibration_gap),
           decimal(overall.brier_score),
-          proven === undefined ? provenWords(overall) : proven === null ? t.noGap : inPoints(proven),
+          proven === undefined ? provenWords(overall) : proven === null ? texts.verdict.notProven : inPoints(proven),
         ])}
       />
       <Csv
@@ -88,6 +97,11 @@ export function Compared({
             first={first}
             rows={rows.map((row) => ({
               ...row,
+              label: (
+                <To path="/calibration" query={{ ...of, [as]: row.name }}>
+                  {as === 'agent' ? <Agent of={row.name} /> : row.name}
+                </To>
+              ),
               proven: cells.find((cell) => isRow(cell, as, row.name))?.proven ?? null,
             }))}
           />

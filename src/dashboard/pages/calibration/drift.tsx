@@ -31,7 +31,13 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
       {({ drift, rows }) => (
         <>
           <p>
-            {drift.drift_detected ? t.found : drift.history.at(-1)?.brier_score === null ? t.unknown : t.notFound}
+            {drift.drift_detected
+              ? t.found
+              : drift.history.at(-1)?.brier_score === null
+                ? t.unknown
+                : drift.alerts.length > 0
+                  ? t.watch
+                  : t.notFound}
             {t.compared(
               drift.recent_period,
               texts.amount.scoredDecision(drift.recent_scored),
@@ -49,7 +55,7 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
                   type === 'accuracy_drop' ? percent(value, 1) : decimal(value),
                 ),
                 pValue(p_value).replace('= ', ''),
-                <Badge of={severity} />,
+                <Badge of={texts.severities[severity]} />,
               ])}
             />
           )}

@@ -82,7 +82,7 @@ export function Calibration() {
                 <List of={recommendations} empty={t.noChange}>
                   {({ message, severity }) => (
                     <>
-                      <Badge of={severity} /> {message}
+                      <Badge of={texts.severities[severity]} /> {message}
                     </>
                   )}
                 </List>
@@ -91,7 +91,7 @@ export function Calibration() {
                 <Reliability buckets={buckets} floor={overall.ece_noise_floor} />
                 <p>{overall.ece === null ? t.none : off === 0 ? t.noRangeOff : t.rangesOff(off)}</p>
               </Panel>
-              <Panel title={t.statedConfidence} lead={t.confidenceLead}>
+              <Panel title={t.statedConfidence} lead={t.confidenceLead} folded={!confidence_stats.habituation_detected}>
                 <Bars
                   unit={t.decisions}
                   rows={confidence_stats.histogram.map((value, at) => ({
@@ -101,7 +101,7 @@ export function Calibration() {
                 />
                 {confidence_stats.habituation_detected && <p class="notice warn">{t.hardlyVaries}</p>}
               </Panel>
-              <Panel title={t.brierParts} lead={t.brierSum}>
+              <Panel title={t.brierParts} lead={t.brierSum} folded>
                 <dl class="figures">
                   <Figure name={t.reliability} term="reliability" value={decimal(overall.reliability)} />
                   <Figure name={t.resolution} term="resolution" value={decimal(overall.resolution)} />

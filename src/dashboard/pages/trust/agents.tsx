@@ -109,9 +109,8 @@ export function Agents({
     }
     return { agent, findings, all: of(agent, null) }
   })
-  const order: Finding[] = ['not', 'unknown', 'alone']
-  const rank = ({ findings }: (typeof rows)[number]) =>
-    2 * order.indexOf(findings.high) + order.indexOf(findings.critical)
+  const order = ['bad', 'warn', '', 'good']
+  const rank = ({ findings }: (typeof rows)[number]) => order.indexOf(wordsOf(findings)[1])
   const harm = ({ all }: (typeof rows)[number]) => all?.harm ?? 0
   return (
     <Panel title={t.title} lead={t.lead}>
@@ -141,10 +140,11 @@ export function Agents({
                 return cell ? (
                   <>
                     <Dots cell={cell} />
-                    <div class="quiet">{t.side(cell.recent)}</div>
-                    <div class="quiet">
-                      {t.before} {t.side(cell.before)}
-                    </div>
+                    {(['lately', 'before'] as const).map((name) => (
+                      <div key={name} class="quiet">
+                        {t[name]} {t.side(name === 'lately' ? cell.recent : cell.before)}
+                      </div>
+                    ))}
                   </>
                 ) : (
                   <span class="quiet">{t.none}</span>

@@ -77,11 +77,12 @@ const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
   })
 
 /** The gap of all decisions that a verdict found: of all of them, or only lately. */
-function wholeGap({ recent }: Verdict, { calibration_gap, gap_low, gap_high, scored }: OverallFigures) {
+function wholeGap({ recent, subject }: Verdict, { calibration_gap, gap_low, gap_high, scored }: OverallFigures) {
   const all = { of: 'These decisions', gap: calibration_gap!, low: gap_low!, high: gap_high!, n: scored }
   if (all.low > 0 || all.high < 0 || recent === null) return all
   const { calibration_gap: gap, gap_low: low, gap_high: high, scored: n } = recent
-  return low === null || high === null ? all : { of: 'The decisions of the last 30 days', gap, low, high, n }
+  const of = `The decisions ${subject ? `${partName(subject)} ` : ''}of the last 30 days`
+  return low === null || high === null ? all : { of, gap, low, high, n }
 }
 
 /** Advice from a verdict that found a gap. */

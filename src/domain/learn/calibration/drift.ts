@@ -151,7 +151,7 @@ export function advice(
   const from = `from ${historical_value} to ${recent_value}${change === null ? '' : ` since ${change.since}`}`
   const rose = type === 'brier_degradation'
   if (severity === 'info')
-    return `${rose ? 'The Brier score rose' : 'Successes fell'} ${from}: chance alone may explain it. Watch it.`
+    return `${rose ? 'The Brier score rose' : 'Successes fell'} ${from}. One comparison proves no lasting change: watch it.`
   return rose
     ? `The Brier score rose ${from}: state lower confidence until it falls, and look at what has changed.`
     : `Successes fell ${from}: review the latest failures before the next decision of this kind.`

@@ -39,7 +39,7 @@ test('two periods that differ are information: only the sequential test finds dr
     { type: 'accuracy_drop', recent_value: 0.4, historical_value: 0.8, change_pct: -50, severity: 'info' },
   ])
   for (const { p_value } of alerts) expect(p_value).toBeLessThan(0.01)
-  expect(recommendations[0]).toContain('chance alone may explain it')
+  expect(recommendations[0]).toContain('One comparison proves no lasting change: watch it.')
 })
 
 test('a finding raises alerts with the figures before and since the change, whatever the periods show', () => {
