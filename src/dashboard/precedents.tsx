@@ -8,13 +8,16 @@ import { Badge, List, Panel } from './ui.tsx'
 
 const t = texts.block
 
+/** How many of each state, in words. */
+export const sumsOf = (states: readonly string[]): string =>
+  t.sum([...Map.groupBy(states, (state) => state)].map(([state, { length }]) => [state, length]))
+
 /** The found decisions, if they are precedents. */
 export function Found({ of: { decisions, precedent } }: { of: QueryDecisionsResult }) {
   const shown = precedent === 'none' ? [] : decisions
-  const sums = Map.groupBy(shown, ({ outcome }) => outcome ?? 'pending')
   return (
     <>
-      {shown.length > 1 && <p>{t.sum([...sums].map(([outcome, { length }]) => [outcome, length]))}</p>}
+      {shown.length > 1 && <p>{sumsOf(shown.map(({ outcome }) => outcome ?? 'pending'))}</p>}
       <List of={shown} empty={t.noPrecedent}>
         {({ id, title, outcome, lessons }) => (
           <>

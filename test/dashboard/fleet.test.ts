@@ -247,7 +247,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     const rules = page.getByRole('region', { name: 'Rules', exact: true })
     expect(await rules.locator('table').first().locator('tbody tr').count()).toBe(3)
     await rules.getByText(/^\d+ rules that did not fire in this period$/).click()
-    await rules.getByText('irreversible.fork-bomb').waitFor()
+    await rules.locator('td code', { hasText: /^irreversible\.fork-bomb$/ }).waitFor()
     await visit(page, server.url, '/guardrails?rule=irreversible-without-plan')
     const verdicts = await trail.locator('td[data-label=Verdict]').allInnerTexts()
     const fired = await trail.locator('td[data-label=Rules]').allInnerTexts()

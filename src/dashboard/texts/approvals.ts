@@ -4,7 +4,7 @@ import type { Part } from './mark.ts'
 
 export const approvals = {
   ...labels,
-  lead: 'A rule with the action step_up lets an agent act only after a person has granted it. Without an answer a request is denied.',
+  lead: 'A rule with the action step up lets an agent act only after a person has granted it. Without an answer a request is denied.',
   needsApprove: ' To decide requests your agent needs the scope approve.',
   state: 'State',
   noneWaits: 'No request waits for an answer.',
@@ -18,6 +18,8 @@ export const approvals = {
   all: 'All requests',
   expires: (when: Part) => ['expires ', when],
   onBehalfOf: (on_behalf_of: string) => `says for ${on_behalf_of}`,
+  stakesSaid: (confidence: string) => `stakes, said ${confidence}`,
+  like: (agent: string, sums: string) => `Other requests of ${agent} for the same rules: ${sums}.`,
   exactly: 'A grant applies to exactly this, secrets aside.',
   pr: 'Pull request',
   scope: 'Scope',

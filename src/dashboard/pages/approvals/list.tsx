@@ -38,12 +38,16 @@ const csvRows = (state: (typeof states)[number] | undefined) =>
     return { rows: approvals, next: approvals.length === mostRows ? from + mostRows : null }
   })
 
+/** What expires first comes first. */
+export const bySoonest = (a: Pick<Listed, 'expires_at'>, b: Pick<Listed, 'expires_at'>): number =>
+  a.expires_at < b.expires_at ? -1 : 1
+
 export function Approvals() {
   const { place, may } = useView()
   const asked = place.query.get('state') ?? 'pending'
   const state = states.find((one) => one === asked)
   const loaded = useCall(`approvals ${asked}`, (signal) =>
-    service.listApprovals({ limit: pageSize, ...(state && { state }) }, { signal }),
+    service.listApprovals({ limit: state === 'pending' ? mostRows : pageSize, ...(state && { state }) }, { signal }),
   )
   return (
     <>
@@ -61,7 +65,7 @@ export function Approvals() {
               caption={t.caption}
               empty={state === 'pending' ? t.noneWaits : state ? t.noneInState(state) : t.none}
               heads={[t.action, t.agent, t.stakes, t.state, t.rules, t.until, t.request]}
-              rows={approvals.map((one) => [
+              rows={(state === 'pending' ? approvals.toSorted(bySoonest) : approvals).map((one) => [
                 <To path={`/approvals/${one.id}`}>{one.action.description}</To>,
                 <Agent of={one.requester} />,
                 one.action.stakes && <Badge of={one.action.stakes} />,

@@ -6,14 +6,15 @@ import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { percent } from '../../figures.ts'
 import { Act, LinesField, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
-import { Precedents } from '../../precedents.tsx'
-import { addressOf, go, To, ToDecision, ToList, useView } from '../../route.tsx'
+import { Precedents, sumsOf } from '../../precedents.tsx'
+import { addressOf, go, To, ToDecision, ToList, useTitle, useView } from '../../route.tsx'
 import { loginAtIssuer, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn } from '../../trail.ts'
-import { Badge, Figure, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
+import { Badge, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
 import { ruleText, yamlOf } from '../../yaml.ts'
+import { bySoonest } from './list.tsx'
 
 const t = texts.approvals
 type Decided = 'approve' | 'deny'
@@ -32,86 +33,87 @@ const before = 10
 export function Approval() {
   const { id } = useView()
   const loaded = useCall(id, (signal) => service.getApproval({ id }, { signal }))
+  useTitle(loaded.data?.action.description)
   return (
-    <>
-      <p>
-        <ToList path="/approvals">{t.all}</ToList>
-      </p>
-      <Show of={loaded}>
-        {(one) => (
-          <>
-            <p class="lead">{one.action.description}</p>
-            <dl class="figures">
-              <Figure
-                name={t.state}
-                value={<Badge of={one.state} />}
-                note={one.state === 'pending' && t.expires(<When at={one.expires_at} />)}
-              />
-              <Figure
-                name={t.agent}
-                value={<Agent of={one.requester} />}
-                note={one.on_behalf_of && t.onBehalfOf(one.on_behalf_of)}
-              />
-              <Figure
-                name={t.stakes}
-                term="stakes"
-                value={one.action.stakes ? <Badge of={one.action.stakes} /> : '–'}
-              />
-              <Figure name={t.confidence} term="confidence" value={percent(one.action.confidence)} />
-            </dl>
-            {one.action.stakes && <Standing agent={one.requester} stakes={one.action.stakes as Stakes} />}
-            <Answer of={one} />
-            <Panel title={t.action} lead={t.exactly}>
-              <Pairs
-                rows={[
-                  [t.category, one.action.category],
-                  [t.project, one.action.project],
-                  [t.pr, one.action.pr ?? null],
-                  [t.scope, one.action.scope],
-                  [t.tags, one.action.tags.join(', ')],
-                  [t.context, Object.keys(one.action.context).length > 0 && prose(yamlOf(one.action.context))],
-                  [t.changed, one.changes?.length ? prose(yamlOf(one.changes)) : null],
-                  [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
-                  [t.session, one.session],
-                  [t.requested, <When at={one.requested_at} />],
-                  [t.remembered, one.remember === 'none' ? t.once : one.remember],
-                  [t.digest, <code>{one.request_digest.slice(0, 16)}</code>],
-                ]}
+    <Show of={loaded}>
+      {(one) => (
+        <>
+          <p class="status">
+            <span>
+              <Badge of={one.state} /> {one.state === 'pending' && t.expires(<When at={one.expires_at} />)}
+            </span>
+            <span>
+              <Agent of={one.requester} />
+              {one.on_behalf_of && `, ${t.onBehalfOf(one.on_behalf_of)}`}
+            </span>
+            {one.action.stakes && (
+              <span>
+                <Badge of={one.action.stakes} /> {t.stakesSaid(percent(one.action.confidence))}
+              </span>
+            )}
+            <code>{one.id}</code>
+            <ToList path="/approvals">{t.all}</ToList>
+          </p>
+          {one.action.stakes && <Standing agent={one.requester} stakes={one.action.stakes as Stakes} />}
+          <Panel title={t.action} lead={t.exactly}>
+            <Pairs
+              rows={[
+                [t.category, one.action.category],
+                [t.project, one.action.project],
+                [t.pr, one.action.pr ?? null],
+                [t.scope, one.action.scope],
+                [t.tags, one.action.tags.join(', ')],
+                [t.context, Object.keys(one.action.context).length > 0 && prose(yamlOf(one.action.context))],
+                [t.changed, one.changes?.length ? prose(yamlOf(one.changes)) : null],
+                [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
+                [t.session, one.session],
+                [t.requested, <When at={one.requested_at} />],
+                [t.remembered, one.remember === 'none' ? t.once : one.remember],
+                [t.digest, <code>{one.request_digest.slice(0, 16)}</code>],
+              ]}
+            />
+          </Panel>
+          <Rules of={one} />
+          <Answer of={one} />
+          {one.earlier_denials && one.earlier_denials.length > 0 && (
+            <Panel title={t.deniedBefore} lead={t.deniedBeforeLead}>
+              <Timeline
+                empty={t.nothing}
+                of={one.earlier_denials.map(({ id: denied, description, decided_by, decided_at, reason }) => ({
+                  head: (
+                    <>
+                      <When at={decided_at} />, {decided_by}
+                    </>
+                  ),
+                  body: (
+                    <p>
+                      <To path={`/approvals/${denied}`}>{description}</To>
+                      {reason && `: ${reason}`}
+                    </p>
+                  ),
+                }))}
               />
             </Panel>
-            <Rules of={one} />
-            {one.earlier_denials && one.earlier_denials.length > 0 && (
-              <Panel title={t.deniedBefore} lead={t.deniedBeforeLead}>
-                <Timeline
-                  empty={t.nothing}
-                  of={one.earlier_denials.map(({ id: denied, description, decided_by, decided_at, reason }) => ({
-                    head: (
-                      <>
-                        <When at={decided_at} />, {decided_by}
-                      </>
-                    ),
-                    body: (
-                      <p>
-                        <To path={`/approvals/${denied}`}>{description}</To>
-                        {reason && `: ${reason}`}
-                      </p>
-                    ),
-                  }))}
-                />
-              </Panel>
-            )}
-            <Before agent={one.requester} />
-            <Precedents text={one.action.description} />
-          </>
-        )}
-      </Show>
-    </>
+          )}
+          <Before agent={one.requester} />
+          <Precedents text={one.action.description} />
+        </>
+      )}
+    </Show>
   )
 }
 
-/** The rules that ask, in words and as they were. */
-function Rules({ of: { rules, approvers, policy_hash } }: { of: GetApprovalResult }) {
+/** The latest requests among which like ones are counted. */
+const looked = 200
+
+/** The rules that ask, in words and as they were, and how the agent's other requests for them ended. */
+function Rules({ of: { id, requester, rules, approvers, policy_hash } }: { of: GetApprovalResult }) {
   const policy = useCall(policy_hash, (signal) => service.getPolicy({ policy_hash }, { signal })).data
+  const asks = (one: Pick<GetApprovalResult, 'rules'>) => one.rules.map(({ guardrail_id }) => guardrail_id).join()
+  const like = useCall(`like ${id}`, async (signal) => {
+    const { approvals } = await service.listApprovals({ limit: looked }, { signal })
+    return approvals.filter((one) => one.id !== id && one.requester === requester && asks(one) === asks({ rules }))
+  }).data
   return (
     <Panel title={t.rules} lead={approvers.length > 0 && t.decidedBy(approvers)}>
       {rules.map(({ guardrail_id: id, message, text }) => (
@@ -123,6 +125,7 @@ function Rules({ of: { rules, approvers, policy_hash } }: { of: GetApprovalResul
           <pre tabIndex={0}>{yamlOf(ruleText(JSON.parse(text)))}</pre>
         </details>
       ))}
+      {like && like.length > 0 && <p>{t.like(requester, sumsOf(like.map(({ state }) => state)))}</p>}
     </Panel>
   )
 }
@@ -161,9 +164,7 @@ function Answer({ of }: { of: GetApprovalResult }) {
   /** The request after this one that expires next, if any waits. */
   const next = () =>
     service.listApprovals({ state: 'pending', limit: 100 }).then(({ approvals }) => {
-      const open = approvals
-        .filter(({ id, requester }) => id !== of.id && requester !== agent)
-        .sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
+      const open = approvals.filter(({ id, requester }) => id !== of.id && requester !== agent).sort(bySoonest)
       const later = open.find(({ expires_at }) => expires_at >= of.expires_at) ?? open[0]
       go(addressOf(later ? `/approvals/${later.id}` : '/approvals'))
     })

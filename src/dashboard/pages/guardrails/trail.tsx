@@ -5,7 +5,7 @@ import type { ListAuditParams } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
-import { time } from '../../figures.ts'
+import { none, time } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { To, ToDecision, useArrival, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -59,6 +59,7 @@ function Called({ entry, titles }: { entry: AuditEntry; titles: ReadonlyMap<stri
 /** What stopped the action, and what only warned. */
 function Rules({ entry }: { entry: AuditEntry }) {
   const [stopped, { warnings }] = [stoppedBy(entry), evaluated(entry.detail)]
+  if (stopped.length + warnings.length === 0) return <span>{none}</span>
   return (
     <>
       {stopped.length > 0 && <div>{t.stopped(<code>{stopped.map(ruleWords).join(', ')}</code>)}</div>}
@@ -153,14 +154,14 @@ export function Trail() {
                 <Called entry={entry} titles={titles} />,
                 <Agent of={entry.agent} />,
                 <When at={entry.at} />,
-                entry.allowed ? (
+                entry.allowed === null ? (
+                  none
+                ) : entry.allowed ? (
                   <Badge of="allowed" />
                 ) : (
-                  entry.allowed === false && (
-                    <To path={`/blocks/${entry.seq}`}>
-                      <Badge of="blocked" />
-                    </To>
-                  )
+                  <To path={`/blocks/${entry.seq}`}>
+                    <Badge of="blocked" />
+                  </To>
                 ),
                 <Rules entry={entry} />,
               ])}
