@@ -43,8 +43,9 @@ export function Guardrails() {
         <Show of={loaded}>
           {({ guardrails, errors, policy_hash, fired_from, written, applies }) => {
             const ordered = guardrails.toSorted((a, b) => (b.fired ?? 0) - (a.fired ?? 0))
-            const fired = ordered.filter((one) => one.fired !== 0)
-            const silent = fired.length > 0 ? ordered.slice(fired.length) : []
+            const isShown = ({ fired, mode }: (typeof guardrails)[number]) => fired !== 0 || mode === 'shadow'
+            const [shown, silent] = [ordered.filter(isShown), ordered.filter((one) => !isShown(one))]
+            const folds = shown.length > 0 && silent.length > 0
             const table = (rules: typeof guardrails) => (
               <Table
                 caption={t.rulesInForce}
@@ -91,8 +92,8 @@ export function Guardrails() {
                     {t.broken(file, line, message)}
                   </p>
                 ))}
-                {table(silent.length > 0 ? fired : ordered)}
-                {silent.length > 0 && (
+                {table(folds ? shown : ordered)}
+                {folds && (
                   <details>
                     <summary>{t.silent(silent.length)}</summary>
                     {table(silent)}
