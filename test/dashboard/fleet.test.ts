@@ -288,7 +288,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await visit(page, server.url, '')
     const blocks = page.getByRole('table', { name: 'Stopped actions' })
     await blocks.getByRole('link', { name: 'Switch region 7 to the new checkout' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Block' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Switch region 7 to the new checkout' }).waitFor()
     await settled(page)
     const why = await page.getByRole('region', { name: 'Why, and what would allow it' }).innerText()
     expect(why).toContain('The circuit breaker category:deployment is open after 3 failures')

@@ -3,7 +3,7 @@ import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { none, percent } from '../../figures.ts'
 import { Precedents } from '../../precedents.tsx'
-import { To, useView, type View } from '../../route.tsx'
+import { To, useTitle, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
@@ -29,22 +29,15 @@ export function Block() {
   const seq = Number(id)
   const loaded = useCall(`block ${seq}`, (signal) => load(seq, trail, signal))
   return (
-    <>
-      <p>
-        <To path="/policy" query={{ allowed: 'no' }}>
-          {t.all}
-        </To>
-      </p>
-      <Show of={loaded}>
-        {(found) =>
-          found && found.entry.allowed !== null ? (
-            <Found {...found} />
-          ) : (
-            <Empty>{trail.agent === undefined ? t.gone : t.notYours(trail.agent)}</Empty>
-          )
-        }
-      </Show>
-    </>
+    <Show of={loaded}>
+      {(found) =>
+        found && found.entry.allowed !== null ? (
+          <Found {...found} />
+        ) : (
+          <Empty>{trail.agent === undefined ? t.gone : t.notYours(trail.agent)}</Empty>
+        )
+      }
+    </Show>
   )
 }
 
@@ -53,12 +46,17 @@ function Found({ entry, policy }: Loaded) {
   const { input, verdict, approval_id, record_id, dry_run, policy_hash } = evaluated(detail)
   const description = String(input.description ?? method)
   const action = Object.fromEntries(Object.entries(input).filter(([name]) => !t.own.includes(name)))
+  useTitle(description)
   return (
     <>
-      <p class="lead">{description}</p>
-      <p>
-        <Badge of={verdict ?? (entry.allowed ? 'allowed' : 'blocked')} /> <Agent of={agent} /> <When at={at} />
-        {dry_run && ` ${t.dryRun}`}
+      <p class="status">
+        <Badge of={verdict ?? (entry.allowed ? 'allowed' : 'blocked')} />
+        <Agent of={agent} />
+        <When at={at} />
+        {dry_run && <span>{t.dryRun}</span>}
+        <To path="/policy" query={{ allowed: 'no' }}>
+          {t.all}
+        </To>
       </p>
       <Causes entry={entry} policy={policy} />
       {approval_id && (

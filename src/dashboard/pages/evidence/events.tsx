@@ -1,10 +1,11 @@
 /** The records of the chain, filtered and page by page, the newest first. */
+import { Fragment } from 'preact'
 import type { ListEvidenceParams, ListEvidenceResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
 import { FilterBar, keptOf } from '../../form.tsx'
-import { To, useArrival, useView } from '../../route.tsx'
-import { service } from '../../service.ts'
+import { To, ToDecision, useArrival, useView } from '../../route.tsx'
+import { service, titlesOf } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { Badge, Panel, Table, When } from '../../ui.tsx'
 
@@ -20,6 +21,10 @@ const fields = [
   'hash',
 ] as const
 type Event = ListEvidenceResult['events'][number]
+
+/** The decision that an event names. */
+const decisionsIn = ({ payload: { decision_id } }: Event): string[] =>
+  typeof decision_id === 'string' ? [decision_id] : []
 
 /** Every record that matches, not only the page that is shown. */
 const csvRows = ({ order, limit: _, ...filter }: ListEvidenceParams) =>
@@ -43,7 +48,10 @@ export function Events() {
     ...(kept.type && { event_type: kept.type }),
     ...(evidence_class && { evidence_class }),
   } as const
-  const loaded = useCall(JSON.stringify(query), (signal) => service.listEvidence(query, { signal }))
+  const loaded = useCall(JSON.stringify(query), async (signal) => {
+    const page = await service.listEvidence(query, { signal })
+    return { ...page, titles: await titlesOf(page.events.flatMap(decisionsIn), signal) }
+  })
   return (
     <Panel title={t.title}>
       <FilterBar
@@ -52,7 +60,7 @@ export function Events() {
         cursor="from"
       />
       <Show of={loaded}>
-        {({ events, next_seq }) => (
+        {({ events, next_seq, titles }) => (
           <>
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
               {events.length > 0 && t.span(order, events[0]!.seq, events.at(-1)!.seq)}{' '}
@@ -64,25 +72,35 @@ export function Events() {
               caption={t.title}
               empty={from === null && !kept.type && !kept.class ? t.none : t.noMatch}
               heads={t.heads}
-              rows={events.map(({ seq, event_type, evidence_class, ts, source, payload }) => [
-                <>
-                  {seq}{' '}
-                  <span class="figure-pair">
-                    <code>{event_type}</code>
-                  </span>
-                </>,
-                <Badge of={evidence_class} />,
-                <When at={ts} />,
-                source,
-                <span class="quiet">
-                  {Object.entries(payload)
-                    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-                    .join(' · ')}
-                </span>,
-                <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
-                  {t.prove}
-                </To>,
-              ])}
+              rows={events.map((event) => {
+                const { seq, event_type, evidence_class, ts, source, payload } = event
+                return [
+                  <>
+                    {seq}{' '}
+                    <span class="figure-pair">
+                      <code>{event_type}</code>
+                    </span>
+                  </>,
+                  <Badge of={evidence_class} />,
+                  <When at={ts} />,
+                  source,
+                  <span class="quiet">
+                    {decisionsIn(event).map((id) => (
+                      <Fragment key={id}>
+                        <ToDecision id={id}>{titles.get(id) ?? id}</ToDecision>
+                        {' · '}
+                      </Fragment>
+                    ))}
+                    {Object.entries(payload)
+                      .filter(([name]) => name !== 'decision_id')
+                      .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+                      .join(' · ')}
+                  </span>,
+                  <To path={place.path} query={{ ...kept, proof: seq }} aria-label={t.proveOne(seq)}>
+                    {t.prove}
+                  </To>,
+                ]
+              })}
             />
             {events.length > 0 && <Csv name="evidence" fields={fields} rows={() => csvRows(query)} />}
             {next_seq !== null && (

@@ -8,7 +8,7 @@ import { allRows, Csv } from '../../csv.tsx'
 import { none, time } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { To, ToDecision, useArrival, useView } from '../../route.tsx'
-import { service } from '../../service.ts'
+import { service, titlesOf } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, approvalIn, evaluated, otherDetail, ruleWords, stoppedBy } from '../../trail.ts'
 import { Badge, Panel, Table, When } from '../../ui.tsx'
@@ -16,14 +16,6 @@ import { yamlOf } from '../../yaml.ts'
 
 const t = texts.trail
 const sessionMethods = ['dashboard.login', 'dashboard.logout']
-
-/** Titles of the decisions that lines concern without a text of an action: reviews, links, updates. */
-async function titlesOf(entries: readonly AuditEntry[], signal: AbortSignal): Promise<Map<string, string>> {
-  const ids = entries.flatMap(({ ids, detail }) => (actionIn(detail) === '' ? shownIds(ids) : []))
-  const asked = [...new Set(ids)].map((id) => ({ method: 'getDecision' as const, params: { id, track: false } }))
-  const answers = asked.length === 0 ? [] : await service.batch(asked, { signal })
-  return new Map(answers.map((answer, at) => [asked[at]!.params.id, answer.ok ? answer.result.title : '']))
-}
 
 /** A call may concern hundreds; its details name all. */
 const shownIds = (ids: readonly string[]) => ids.slice(0, 3)
@@ -117,7 +109,9 @@ export function Trail() {
   }
   const loaded = useCall(JSON.stringify(query), async (signal) => {
     const page = await service.listAudit({ ...query, limit: 25 }, { signal })
-    return { ...page, titles: await titlesOf(page.entries, signal) }
+    // Reviews, links and updates have no text of an action.
+    const ids = page.entries.flatMap(({ ids, detail }) => (actionIn(detail) === '' ? shownIds(ids) : []))
+    return { ...page, titles: await titlesOf(ids, signal) }
   })
   return (
     <Panel
