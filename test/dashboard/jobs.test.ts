@@ -152,7 +152,7 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
   test('no table is cut beside the menu, and a text beside buttons keeps its room on a phone', async () => {
     const { page, context } = await open(browser, { width: 1_024 })
     await logIn(page, server.url, 'root', tokens.root!)
-    for (const path of ['/decisions', '/agents']) {
+    for (const path of ['/decisions', '/agents', '/policy', '/approvals', '/proof', '/calibration']) {
       await visit(page, server.url, path)
       const cut = await page
         .locator('.scroll')

@@ -70,7 +70,7 @@ export function Approvals() {
                 <Agent of={one.requester} />,
                 one.action.stakes && <Badge of={one.action.stakes} />,
                 <Badge of={one.state} />,
-                one.rules.map(({ guardrail_id }) => guardrail_id).join(', '),
+                <code>{one.rules.map(({ guardrail_id }) => guardrail_id).join(', ')}</code>,
                 <When at={one.expires_at} />,
                 <code>{one.id}</code>,
               ])}
