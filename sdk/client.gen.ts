@@ -1896,7 +1896,7 @@ export interface ListGuardrailsResult {
     /** Its purpose; if it states none, its message, else its conditions in words. */ description: string
     /** Effect of a violation. */ action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
     /** `shadow`: it stops nothing, what it would have stopped is noted. */ mode: 'enforce' | 'shadow'
-    /** Checks since `fired_from` in which it fired; with `fired_since`, for admin and audit. */
+    /** Checks since `fired_from` in which it fired; with `fired_since`, for admin, audit and approve. */
     fired?: number | undefined
     /** Scopes joined by commas; null for every scope. */ scope: string | null
     /** The same as a list; empty for every scope. */ scopes: string[]

@@ -42,7 +42,7 @@ export const listGuardrails = defineMethod({
           fired: v.optional(
             v.pipe(
               v.number(),
-              d('Checks since `fired_from` in which it fired; with `fired_since`, for admin and audit.'),
+              d('Checks since `fired_from` in which it fired; with `fired_since`, for admin, audit and approve.'),
             ),
           ),
           scope: v.pipe(v.nullable(v.string()), d('Scopes joined by commas; null for every scope.')),
@@ -83,7 +83,9 @@ export const listGuardrails = defineMethod({
     const errors = call.policy.errors()
     if (past && errors.length > 0)
       past.limit('file_errors', 'Problems in the rule files are known only from their last reading')
-    const since_ms = fired_since === undefined || !seesAll(call.caller) ? null : boundMs(fired_since, false)
+    // Who approves reads what stopped every agent, and so how often each rule did.
+    const counts = seesAll(call.caller) || call.caller.scopes.has('approve')
+    const since_ms = fired_since === undefined || !counts ? null : boundMs(fired_since, false)
     const fired = since_ms === null ? null : await firedSince(call.store.audit, since_ms)
     const guardrails = rules
       .filter(({ rule }) => scope === undefined || scopesOf(rule).length === 0 || scopesOf(rule).includes(scope))

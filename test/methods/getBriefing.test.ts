@@ -46,8 +46,10 @@ forEachBackend((open) => {
     // Who answers for agents reads what stopped them; an agent reads of its own stops only.
     expect(await stops('lead')).toEqual(await stops('root'))
     expect(await stops('bob')).toEqual([['bob', 'never', 1]])
-    const fired = await program.call('listGuardrails', { fired_since: '2026-01-01' }, 'root')
-    expect([fired.guardrails[0]!.fired, fired.fired_from]).toEqual([4, '2026-01-01T00:00:00.000Z'])
+    for (const who of ['root', 'lead'] as const) {
+      const fired = await program.call('listGuardrails', { fired_since: '2026-01-01' }, who)
+      expect([fired.guardrails[0]!.fired, fired.fired_from]).toEqual([4, '2026-01-01T00:00:00.000Z'])
+    }
     expect(
       (await program.call('listGuardrails', { fired_since: '2026-01-01' }, 'bob')).guardrails[0],
     ).not.toHaveProperty('fired')

@@ -38,7 +38,6 @@ export function Guardrails() {
   return (
     <>
       <Panel title={t.rulesInForce}>
-        <div class="bar">{periodChoice}</div>
         {said}
         <Show of={loaded}>
           {({ guardrails, errors, policy_hash, fired_from, written, applies }) => {
@@ -87,6 +86,7 @@ export function Guardrails() {
             )
             return (
               <>
+                {fired_from && <div class="bar">{periodChoice}</div>}
                 {errors.map(({ file, line, column, message }) => (
                   <p class="notice bad" key={`${file} ${line} ${column}`}>
                     {t.broken(file, line, message)}
