@@ -86,13 +86,6 @@ export async function callAll<C extends BatchCall>(
   })
 }
 
-/** Titles of decisions by their ids; without those that cannot be read. */
-export async function titlesOf(ids: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
-  const calls = [...new Set(ids)].map((id) => ({ method: 'getDecision' as const, params: { id, track: false } }))
-  const answers = calls.length === 0 ? [] : await service.batch(calls, { signal })
-  return new Map(answers.flatMap((answer) => (answer.ok ? [[answer.result.id, answer.result.title]] : [])))
-}
-
 const sessionPath = '/dashboard/session'
 
 let issuerLogin: string | null = null

@@ -5,8 +5,9 @@ import { Show, useCall } from '../../call.tsx'
 import { allRows, Csv } from '../../csv.tsx'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { To, ToDecision, useArrival, useView } from '../../route.tsx'
-import { service, titlesOf } from '../../service.ts'
+import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
+import { useTitles } from '../../titles.ts'
 import { Badge, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.events
@@ -48,10 +49,8 @@ export function Events() {
     ...(kept.type && { event_type: kept.type }),
     ...(evidence_class && { evidence_class }),
   } as const
-  const loaded = useCall(JSON.stringify(query), async (signal) => {
-    const page = await service.listEvidence(query, { signal })
-    return { ...page, titles: await titlesOf(page.events.flatMap(decisionsIn), signal) }
-  })
+  const loaded = useCall(JSON.stringify(query), (signal) => service.listEvidence(query, { signal }))
+  const titleOf = useTitles((loaded.data?.events ?? []).flatMap(decisionsIn))
   return (
     <Panel title={t.title}>
       <FilterBar
@@ -60,7 +59,7 @@ export function Events() {
         cursor="from"
       />
       <Show of={loaded}>
-        {({ events, next_seq, titles }) => (
+        {({ events, next_seq }) => (
           <>
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
               {events.length > 0 && t.span(order, events[0]!.seq, events.at(-1)!.seq)}{' '}
@@ -87,7 +86,7 @@ export function Events() {
                   <span class="quiet">
                     {decisionsIn(event).map((id) => (
                       <Fragment key={id}>
-                        <ToDecision id={id}>{titles.get(id) ?? id}</ToDecision>
+                        <ToDecision id={id}>{titleOf(id)}</ToDecision>
                         {' · '}
                       </Fragment>
                     ))}

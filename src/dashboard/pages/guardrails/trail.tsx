@@ -8,8 +8,9 @@ import { allRows, Csv } from '../../csv.tsx'
 import { none, time } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { To, ToDecision, useArrival, useView } from '../../route.tsx'
-import { service, titlesOf } from '../../service.ts'
+import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
+import { useTitles } from '../../titles.ts'
 import { type AuditEntry, actionIn, approvalIn, evaluated, otherDetail, ruleWords, stoppedBy } from '../../trail.ts'
 import { Badge, Panel, Table, When } from '../../ui.tsx'
 import { yamlOf } from '../../yaml.ts'
@@ -21,7 +22,7 @@ const sessionMethods = ['dashboard.login', 'dashboard.logout']
 const shownIds = (ids: readonly string[]) => ids.slice(0, 3)
 
 /** What the call of a line was about, and behind the name of its method all of its details. */
-function Called({ entry, titles }: { entry: AuditEntry; titles: ReadonlyMap<string, string> }) {
+function Called({ entry, titleOf }: { entry: AuditEntry; titleOf: (id: string) => string }) {
   const { method, detail, request_id, ids } = entry
   const action = actionIn(detail)
   const approval = approvalIn(detail)
@@ -31,7 +32,7 @@ function Called({ entry, titles }: { entry: AuditEntry; titles: ReadonlyMap<stri
         {shownIds(ids).map((id, at) => (
           <Fragment key={id}>
             {at > 0 && ', '}
-            <ToDecision id={id}>{action || titles.get(id) || id}</ToDecision>
+            <ToDecision id={id}>{action || titleOf(id)}</ToDecision>
           </Fragment>
         ))}{' '}
         {ids.length === 0 && action}
@@ -107,12 +108,11 @@ export function Trail() {
     // Logins and logouts would hide the rest.
     ...(logins === '' && names.method === '' && { without: sessionMethods }),
   }
-  const loaded = useCall(JSON.stringify(query), async (signal) => {
-    const page = await service.listAudit({ ...query, limit: 25 }, { signal })
-    // Reviews, links and updates have no text of an action.
-    const ids = page.entries.flatMap(({ ids, detail }) => (actionIn(detail) === '' ? shownIds(ids) : []))
-    return { ...page, titles: await titlesOf(ids, signal) }
-  })
+  const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit({ ...query, limit: 25 }, { signal }))
+  // Reviews, links and updates have no text of an action.
+  const titleOf = useTitles(
+    (loaded.data?.entries ?? []).flatMap(({ ids, detail }) => (actionIn(detail) === '' ? shownIds(ids) : [])),
+  )
   return (
     <Panel
       title={t.caption}
@@ -135,7 +135,7 @@ export function Trail() {
         cursor="before"
       />
       <Show of={loaded}>
-        {({ entries, next_cursor, titles }) => (
+        {({ entries, next_cursor }) => (
           <>
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
               {entries.length > 0 && t.range(texts.amount.call(entries.length), time(entries[0]!.at))}
@@ -145,7 +145,7 @@ export function Trail() {
               empty={Object.values(kept).every((one) => one === '') ? t.nothing : t.noMatch}
               heads={t.heads}
               rows={entries.map((entry) => [
-                <Called entry={entry} titles={titles} />,
+                <Called entry={entry} titleOf={titleOf} />,
                 <Agent of={entry.agent} />,
                 <When at={entry.at} />,
                 entry.allowed === null ? (
