@@ -30,7 +30,7 @@ export const approvals = {
   requested: 'Requested',
   remembered: 'Remembered',
   once: 'no, one action',
-  digest: 'Digest',
+  digest: 'digest',
   decidedBy: (names: readonly string[]) => `Decided by ${names.join(' or ')}.`,
   isSettled: (state: string) => `This request is ${state}.`,
   settledOne: (action: string, state: string) => `${action}: ${state}.`,

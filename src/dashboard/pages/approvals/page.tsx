@@ -67,9 +67,13 @@ export function Approval() {
                 [t.changed, one.changes?.length ? prose(yamlOf(one.changes)) : null],
                 [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
                 [t.session, one.session],
-                [t.requested, <When at={one.requested_at} />],
+                [
+                  t.requested,
+                  <>
+                    <When at={one.requested_at} />, {t.digest} <code>{one.request_digest.slice(0, 16)}</code>
+                  </>,
+                ],
                 [t.remembered, one.remember === 'none' ? t.once : one.remember],
-                [t.digest, <code>{one.request_digest.slice(0, 16)}</code>],
               ]}
             />
           </Panel>
