@@ -56,6 +56,8 @@ export function readCarried(reader: Reader, call: Call, scope: Scope, given: Giv
         readText(reader, value, at)
     }
   if (reader.all.files.size > 0) readFiles(reader, call, at, variables)
+  // A module that runs what it is given, such as timeit.
+  if (isInterpreter && raw.includes('-m')) for (const one of raw) readText(reader, one, at)
   if (!runsWords) return
   // What is not known to only read changes what it is given.
   const guard = raw.flatMap((one) => targetOf(one, 'write', scope.base) ?? []).filter((one) => one.class === 'guard')
@@ -90,8 +92,9 @@ function readFiles(reader: Reader, { program, raw }: Call, scope: Scope, variabl
     if (content?.text === null && /^(?:download|decoded)$/.test(content.source))
       record(reader, callOf(program, raw), scope, nothing, { code_from: content.source, opaque: true })
   }
-  if (isText(program)) return
-  const named = pathsIn([...raw, ...variables.map(([, value]) => value)]).filter((one) => one !== scope.base.cwd)
+  if (isText(program) && program !== 'git') return
+  const given = program === 'git' ? raw.flatMap((one) => /^[\w.]+=(.+)$/s.exec(one)?.[1] ?? []) : raw
+  const named = pathsIn([...given, ...variables.map(([, value]) => value)]).filter((one) => one !== scope.base.cwd)
   for (const [path, content] of [...reader.all.files].slice(0, 20)) {
     // A language looks for its modules in the folder where it runs.
     const isModule = program.startsWith(languages[/\.(\w+)$/.exec(path)?.[1] ?? ''] ?? '-')

@@ -25,7 +25,7 @@ import type { Language } from './wrappers.ts'
 
 const maxCode = 20_000
 const encodes =
-  /b64|base_?64|atob|decode64|unhexlify|fromhex|'hex'|decompress|inflate|gunzip|rot_?13|fromCharCode|\bchr\b|marshal|\b(?:un)?pack\b|unescape|decodeURI|revers|\[::-1\]|strrev|\btr\/|\^|%c|charCode|translate|['"]{2}\.join|join\(['"]{2}\)|implode\(['"]{2}/i
+  /b(?:ase)?_?(?:16|32|58|64|85)|a85|atob|decode64|unhexlify|fromhex|'hex'|decompress|inflate|gunzip|rot_?13|fromCharCode|\bchr\b|marshal|\b(?:un)?pack\b|unescape|decodeURI|revers|\[::-1\]|strrev|\btr\/|\^|%c|charCode|translate|['"]{2}\.join|join\(['"]{2}\)|implode\(['"]{2}/i
 const callsComputed =
   /\bgetattr\(|globals\(\)|__dict__|__builtins__|\bvars\(|\]\s*\(|\.(?:public_)?send\(|\.constructor\b|&\{|&\$|call_user_func|\$\w+\(/
 /** Reads code. Bounded, and never throws. */
@@ -115,6 +115,7 @@ export function readCode(code: string, language: Language): ReadCode {
       else if (chained && /^(?:read_text|read_bytes)$/.test(method)) found.paths.push([text, 'read', false])
     }
     if (runsLine.test(name) || (name === 'exec' && language !== 'python')) {
+      if (first.some(({ kind, text: part }) => kind === 'name' && encodes.test(part))) found.opaque = true
       if (hasList(first)) found.commands.push(textsIn(first))
       else if (
         all.length > 1 &&

@@ -139,7 +139,8 @@ export const inPlace: Effect = (call, add) => {
     has(call, '-e', '-f') || call.program === 'perl' || call.program === 'ruby' ? call.args : call.args.slice(1)
   const edits = call.raw.some((one) => /^-\w*i(?:\.\w+)?$|^--in-place|^-[np]?i|^-pi/.test(one))
   const empties = call.raw.some((one) => /^(?:1,\$)?d$/.test(one))
-  for (const one of files) add(one, edits ? (empties ? 'delete' : 'write') : 'read')
+  for (const one of files)
+    add(one, !edits ? 'read' : empties ? 'delete' : /\.git\/hooks\//.test(one) ? 'overwrite' : 'write')
 }
 
 export const secondOf =

@@ -129,9 +129,11 @@ function list(on: Cursor, close: string): Value[] | null {
   const all: Value[] = []
   while (!took(on, close)) {
     took(on, '\n')
+    const spreads = isMark(on, '.') && isMark(on, '.', 1) && isMark(on, '.', 2)
+    if (spreads) on.at += 3
     const one = expression(on)
     if (one === null || !fits(one)) return null
-    all.push(one)
+    all.push(...(spreads ? listOf(one) : [one]))
     while (took(on, '\n'));
     if (!took(on, ',') && !isMark(on, close)) return null
   }

@@ -46,6 +46,12 @@ export const joinPath = (parts: Value[]): string =>
     .map(textOf)
     .reduce((all, one) => (/^[~/]/.test(one) || all === '' ? one : `${all.replace(/\/$/, '')}/${one}`), '')
 
+/** `'{}m {}'.format('r', 1)`. */
+const filledIn = (shape: string, values: readonly Value[]): string => {
+  let at = 0
+  return shape.replace(/\{(\d?)\}/g, (_, index: string) => textOf(values[index === '' ? at++ : Number(index)] ?? ''))
+}
+
 /** Functions by name; those of a value take it first. */
 export const functions: readonly [RegExp, (args: Value[]) => Value | null][] = [
   [/^(?:chr|fromCharCode|fromCodePoint|mb_chr|char)$/, (all) => characters(all)],
@@ -93,12 +99,14 @@ export const functions: readonly [RegExp, (args: Value[]) => Value | null][] = [
   [
     /^(?:sprintf|format)$/,
     ([shape = '', ...values]) =>
-      printf([
-        textOf(shape),
-        ...values.map((one) =>
-          typeof one === 'number' && /%c/.test(textOf(shape)) ? String.fromCharCode(one) : textOf(one),
-        ),
-      ]),
+      /\{\d?\}/.test(textOf(shape))
+        ? filledIn(textOf(shape), values)
+        : printf([
+            textOf(shape),
+            ...values.map((one) =>
+              typeof one === 'number' && /%c/.test(textOf(shape)) ? String.fromCharCode(one) : textOf(one),
+            ),
+          ]),
   ],
   [/^concat$/, (all) => textOf(all)],
   [/^(?:expanduser|Path|abspath|realpath|expand_path|Pathname)$/, ([value = '']) => textOf(value)],

@@ -5,10 +5,10 @@ import { container, kubectl } from './inside-containers.ts'
 import { afterOptions, type Inside, type Run } from './inside-run.ts'
 import { awk, cmd, crontab, escapedIn, git, later, make, packages, powershell, sed, shx, tmux } from './inside-tools.ts'
 import { found, noStream } from './output.ts'
-import { targetOf, unknown } from './paths.ts'
-import { type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import { resolve, targetOf, unknown } from './paths.ts'
+import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 
-const xargs: Run = ({ raw }, { given, words }) => {
+const xargs: Run = ({ raw }, { given, words, reader, scope }) => {
   const replace = raw.findIndex((one) => /^-(?:I|i|-replace)/.test(one))
   const marker =
     replace === -1
@@ -20,7 +20,9 @@ const xargs: Run = ({ raw }, { given, words }) => {
     raw,
     '-I -n -P -L -d -E -s -a -J -R -S --max-args --max-procs --delimiter --arg-file --max-lines --process-slot-var --max-chars',
   )
-  const { text = null, paths = [] } = given.stdin ?? {}
+  const file = raw.findIndex((one) => /^(?:-a|--arg-file)$/.test(one))
+  const input = file === -1 ? given.stdin : (contentOf(reader.all, resolve(raw[file + 1] ?? '', scope.base)) ?? null)
+  const { text = null, paths = [] } = input ?? {}
   const items =
     paths.length > 0
       ? paths
@@ -31,7 +33,7 @@ const xargs: Run = ({ raw }, { given, words }) => {
             .filter(Boolean)
             .slice(0, 50)
   if (command.length === 0) return {}
-  const next = { ...nothing, stdin: null, substituted: given.stdin === null ? [] : [given.stdin] }
+  const next = { ...nothing, stdin: null, substituted: input === null ? [] : [input] }
   if (marker === null) words([...command, ...(items.length > 0 ? items : [unknown])], next)
   else
     for (const item of items.slice(0, 8))

@@ -76,7 +76,7 @@ export function takeCode(
     call === null
       ? []
       : effectsOf(call).paths.flatMap(([word, access, recursive]) =>
-          access === 'write' ? targetsOf(word, access, recursive, scope, given) : [],
+          access !== 'read' ? targetsOf(word, access, recursive, scope, given) : [],
         )
   record(
     reader,
@@ -87,7 +87,12 @@ export function takeCode(
       targets: [...given.redirected, ...targets, ...edited],
       hosts: read.hosts.map(shown),
       code: shown(code),
-      code_from: read.runs_download ? 'download' : read.encoded ? 'decoded' : source,
+      code_from:
+        read.runs_download || (read.opaque && given.stdin?.source === 'download')
+          ? 'download'
+          : read.encoded
+            ? 'decoded'
+            : source,
       opaque: read.opaque,
     },
   )

@@ -138,7 +138,8 @@ export function classOf(path: string, { project, home }: Base): PathClass {
   if (inside) return 'inside_project'
   if (below !== null && caches.test(below)) return 'temp'
   if (inHome !== null || isBelow(folder, home)) return 'home'
-  return 'system'
+  // Programs keep what they can make again in folders of these names.
+  return /^\/.+\/(?:tmp|caches?)\/./.test(folder) ? 'temp' : 'system'
 }
 
 const disks = /^\/dev\/(?:\0|r?disk\d|[shvx]v?d[a-z]|disk\/by-|nvme\d|mmcblk\d|dm-\d|mapper\/.|md\d|zd\d|loop\d)/
