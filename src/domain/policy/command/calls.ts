@@ -51,7 +51,7 @@ export const runsDownload = (code: string, opaque: boolean): boolean =>
 
 /** Replaces what stands for the home folder. */
 export const homes =
-  /^(?:(?:os\.)?(?:path\.)?expanduser|(?:\w+\.)?Path\.home|(?:os\.)?homedir|os\.homedir|Dir\.home|require\.homedir|getenv|os\.getenv|Deno\.env\.get|File\.expand_path)$/
+  /^(?:(?:os\.)?(?:path\.)?expanduser|(?:\w+\.)?Path\.home|(?:os\.)?homedir|os\.homedir|Dir\.home|require\.homedir|(?:os\.)?[gG]etenv|Deno\.env\.get|File\.expand_path)$/
 export const homeNames =
   /^(?:process\.env\.(?:HOME|USERPROFILE)|vim\.env\.HOME|Dir\.home|Bun\.env\.HOME|\$HOME|Deno\.env\.HOME)$/
 export const homeTables = /^(?:os\.environ(?:\.get)?|ENV|ENVIRON|\$ENV|process\.env|\$_SERVER|\$_ENV|environ)$/

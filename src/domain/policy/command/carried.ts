@@ -20,7 +20,7 @@ const runs =
   /(?:^|[-._])(?:alias|scripts?)\.[\w:-]+$|(?:exec|run|runner|cmd|command|hook|filter|clean|smudge|pager|editor|shell|script|eval|program|askpass|rsh|rsync-path|action|handler|wrapper|before|after|prepare|cleanup|pre|post|up|down|helper|fsmonitor|external|pack|preview|startas)$/i
 /** Short options that take a line in programs of many kinds. */
 const shortRuns = /^-(?:[ecxXIPzEC]|TT)$/
-const alsoShort = /^(?:git -x|(?:g|bsd)?tar -I)$/
+const alsoShort = /^(?:git -x|(?:g|bsd)?tar -I|rsync -e|man -P|zip -TT)$/
 /** Variables that hold a text for people. */
 const saysText =
   /(?:MSG|MESSAGE|TITLE|BODY|TEXT|PROMPT|NAME|DESC\w*|COMMENT|NOTES?|SUBJECT|SUMMARY|REASON|QUERY|PATTERN)$/i
@@ -56,6 +56,10 @@ export function readCarried(reader: Reader, call: Call, scope: Scope, given: Giv
         readText(reader, value, at)
     }
   if (reader.all.files.size > 0) readFiles(reader, call, at, variables)
+  for (const one of isInterpreter ? raw : []) {
+    const code = /^data:\w+\/javascript,(.+)$/s.exec(one)?.[1]
+    if (code !== undefined) readCode(reader, code, 'javascript', at)
+  }
   // A module that runs what it is given, such as timeit.
   if (isInterpreter && raw.includes('-m')) for (const one of raw) readText(reader, one, at)
   if (!runsWords) return

@@ -114,8 +114,11 @@ export function readCode(code: string, language: Language): ReadCode {
         found.paths.push([text, 'write', false])
       else if (chained && /^(?:read_text|read_bytes)$/.test(method)) found.paths.push([text, 'read', false])
     }
+    // A part that is decoded, by a call beside a text or inside of it.
+    const hides = ({ kind, text: part }: Token): boolean =>
+      encodes.test(kind === 'name' ? part : (/\{[^{}]{0,80}\(/.exec(part)?.[0] ?? ''))
+    if ((runsLine.test(name) || runsWords.test(name)) && first.some(hides)) found.opaque = true
     if (runsLine.test(name) || (name === 'exec' && language !== 'python')) {
-      if (first.some(({ kind, text: part }) => kind === 'name' && encodes.test(part))) found.opaque = true
       if (hasList(first)) found.commands.push(textsIn(first))
       else if (
         all.length > 1 &&

@@ -53,6 +53,11 @@ export function expression(on: Cursor): Value | null {
 function joined(on: Cursor, left: Value): Value | null {
   const sign = on.tokens[on.at]
   if (sign === undefined || !fits(left)) return null
+  if (on.language === 'python' && sign.text === '%' && typeof left === 'string') {
+    on.at++
+    const values = operand(on)
+    return values === null ? null : call('sprintf', [left, ...(Array.isArray(values) ? values : [values])])
+  }
   const path = sign.kind === 'mark' && sign.text === '/' && /^[~/]/.test(String(left))
   const dot = sign.kind === 'mark' && sign.text === '.' && /^(?:perl|php|lua|other)$/.test(on.language)
   if (path || dot || isMark(on, '+')) on.at += dot && isMark(on, '.', 1) ? 2 : 1
@@ -161,6 +166,12 @@ function named(on: Cursor, name: string): Value | null {
         ? 1
         : 0
   on.at += skipped || 1
+  const member = on.tokens[on.at]
+  if (skipped === 5 && member?.kind === 'name') {
+    on.at++
+    const module = on.tokens[on.at - 4]!.text.replace(/^node:/, '')
+    return took(on, '(') ? called(on, `${module}.${member.text}`) : null
+  }
   if (skipped > 0) return primary(on)
   if (known !== undefined) return known
   if (took(on, '(')) return /^(?:map|array_map)$/.test(name) ? mapCall(on) : called(on, name)

@@ -22,7 +22,8 @@ function mountsOf({ values }: Call, base: Base): Base['mounts'] {
 }
 
 const elsewhere: Base = {
-  cwd: '/home/user',
+  // The folder where it runs is of the container.
+  cwd: null,
   project: '/home/user/.',
   home: '/home/user',
   mounts: null,

@@ -152,11 +152,6 @@ export const tmux: Run = ({ raw }, { lines }) => {
   return {}
 }
 
-export const shx: Run = ({ raw }, { words }) => {
-  words(raw)
-  return {}
-}
-
 /** `make` with a makefile on the line. */
 export const make: Run = ({ raw, values }, { lines, given, reader, at }) => {
   const file = values['-f'] ?? 'Makefile'

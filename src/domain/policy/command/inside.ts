@@ -3,7 +3,7 @@ import type { Call } from './effects.ts'
 import { effectsOf } from './effects.ts'
 import { container, kubectl } from './inside-containers.ts'
 import { afterOptions, type Inside, type Run } from './inside-run.ts'
-import { awk, cmd, crontab, escapedIn, git, later, make, packages, powershell, sed, shx, tmux } from './inside-tools.ts'
+import { awk, cmd, crontab, escapedIn, git, later, make, packages, powershell, sed, tmux } from './inside-tools.ts'
 import { found, noStream } from './output.ts'
 import { resolve, targetOf, unknown } from './paths.ts'
 import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
@@ -143,7 +143,6 @@ const table: Record<string, Run> = {
   bun: packages,
   tmux,
   screen: tmux,
-  shx,
   make,
   gmake: make,
 }

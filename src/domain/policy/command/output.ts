@@ -48,7 +48,7 @@ const downloaders = new Set(
 )
 export const isDownloader = (program: string): boolean => downloaders.has(program)
 const decoders = new Set(
-  'base64 base32 xxd uudecode openssl gpg rev tr gunzip zcat bunzip2 xzcat unxz lz4 zstd zstdcat od hexdump age sops ascii85 basenc gzip iconv'.split(
+  'base64 unzip funzip 7z unrar cpio tar base32 xxd uudecode openssl gpg rev tr gunzip zcat bunzip2 xzcat unxz lz4 zstd zstdcat od hexdump age sops ascii85 basenc gzip iconv'.split(
     ' ',
   ),
 )

@@ -80,6 +80,9 @@ export function sourceOf(
   return worst === 'output' || raw.some((one) => one.includes(unknown)) ? 'output' : 'file'
 }
 
+/** Whether a program lists the files of a project, by which others choose what to delete. */
+const lists = (program: string): boolean => /^(?:ls|find|fd|git|cat|echo|printf|jq)$/.test(program)
+
 /** The targets of a word; several if it stands for what a program before it lists. */
 export function targetsOf(
   word: string,
@@ -89,7 +92,12 @@ export function targetsOf(
   given: Given,
 ): Target[] {
   const listed = word === unknown ? given.substituted.flatMap(({ paths }) => paths) : []
-  if (word === unknown && listed.length === 0 && given.substituted.some(({ source }) => source === 'decoded'))
+  const made = given.substituted.some(
+    ({ source, text, from }) =>
+      source === 'decoded' ||
+      (access === 'delete' && recursive && text === null && from.some(makesText) && !from.some(lists)),
+  )
+  if (word === unknown && listed.length === 0 && made)
     return [{ path: '?', class: 'hidden', access, outside: true, whole: false, recursive }]
   return (listed.length > 0 ? listed : [word]).flatMap((one) => targetOf(one, access, scope.base, recursive) ?? [])
 }

@@ -63,24 +63,12 @@ const wrappers: Record<string, Wrapper> = {
   pnpx: {},
   dlx: {},
   uvx: w('--from --with -p --python'),
-  pipx: { word: 'run' },
-  poetry: { word: 'run' },
-  pipenv: { word: 'run' },
   uv: w('--with --python -p --directory --project --env-file --extra --group', { word: 'run' }),
-  bundle: { word: 'exec' },
-  conda: w('-n --name -p --prefix', { word: 'run' }),
-  mise: { word: 'exec x', dashes: true },
-  asdf: { word: 'exec' },
-  rbenv: { word: 'exec' },
-  pyenv: { word: 'exec' },
-  nvm: { word: 'exec', skip: 1 },
-  volta: { word: 'run' },
   corepack: { word: 'npm pnpm yarn', skip: 0 },
   'cross-env': { assigns: true },
   'cross-env-shell': { assigns: true, shell: true },
   'nix-shell': w('-p --packages -I', { code: '--run --command' }),
   nix: w('-c --command', { word: 'develop shell run', dashes: true }),
-  guix: { word: 'shell', dashes: true },
   su: w('-s --shell -g --group -G -w', { code: '-c --command', skip: 99 }),
   runuser: w('-u --user -g --group -s --shell', { code: '-c --command' }),
   sg: w('', { skip: 1, code: '-c' }),
@@ -99,7 +87,6 @@ const wrappers: Record<string, Wrapper> = {
   flyctl: { word: 'ssh', code: '-C --command', elsewhere: true, skip: 99, values: '-a --app' },
   gcloud: { word: 'compute', code: '--command', elsewhere: true, skip: 99 },
   entr: { code: '-s' },
-  nodemon: w('-e --ext -w --watch -i --ignore --delay', { code: '-x --exec', skip: 99 }),
   ansible: w('-i -m -u -f -l -t', { code: '-a --args', skip: 99, elsewhere: true }),
   concurrently: w('-n --names -c --prefix-colors -k', { shell: true }),
   hyperfine: w('-w --warmup -r --runs -n --export-markdown --export-json -p --prepare -N', { shell: true }),
@@ -114,14 +101,6 @@ const wrappers: Record<string, Wrapper> = {
     code: '-c -Command -command -C',
     shell: true,
   }),
-}
-
-const sameAs: Record<string, string> = {
-  'powershell.exe': 'powershell',
-  'pwsh.exe': 'pwsh',
-  'wsl.exe': 'wsl',
-  remsh: 'ssh',
-  rsh: 'ssh',
 }
 
 const words = (text = ''): ReadonlySet<string> => new Set(text.split(' ').filter(Boolean))
@@ -152,7 +131,7 @@ export interface Unwrapped {
 
 /** What a program runs by its arguments; null if the program is not a wrapper, or only asks about one. */
 export function unwrap(program: string, given: readonly string[]): Unwrapped | null {
-  const wrapper = compiled.get(sameAs[program] ?? program)
+  const wrapper = compiled.get(program)
   if (wrapper === undefined) return null
   const { values, code, word, asks, folder, skip = 0 } = wrapper
   const found: Unwrapped = {
@@ -220,7 +199,7 @@ export function unwrap(program: string, given: readonly string[]): Unwrapped | n
 
 /** Shells, which run the text of an option, a file or their input. */
 export const shells: ReadonlySet<string> = new Set(
-  'sh bash zsh dash ash ksh mksh fish rbash csh tcsh yash git-bash bash.exe sh.exe hush'.split(' '),
+  'sh bash zsh dash ash ksh mksh fish rbash csh tcsh yash git-bash hush'.split(' '),
 )
 
 /** Interpreters by name: the option with code, which may be in the same word (captured), and the language. */
