@@ -58,7 +58,12 @@ function Facts({
     )
   if (type === 'contradiction') {
     const [before, after] = reason.split(`"${other_title}"`)
-    return facts(category && `${category} · `, before, <ToDecision id={other_id!}>{other_title}</ToDecision>, after)
+    return facts(
+      category && `${category} · `,
+      before,
+      <ToDecision id={other_id!}>{other_title}</ToDecision>,
+      sentence(after!),
+    )
   }
   // What the button beside it does needs no words.
   if (type !== 'open_breaker')

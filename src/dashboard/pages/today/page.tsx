@@ -111,14 +111,10 @@ function Waits({
 function Whose({ agent, project }: { agent: string; project: string }) {
   const { place, session } = useView()
   const stats = useCall('known', known).data
-  const names = Object.keys(stats?.by_agent ?? {}).filter((name) => name !== session.agent)
-  const options = [
-    ['', t.everyone] as const,
-    [session.agent, t.mine] as const,
-    ...[...new Set([...names, ...(agent && agent !== session.agent ? [agent] : [])])].map(
-      (name) => [name, name] as const,
-    ),
-  ]
+  const others = new Set(
+    [...Object.keys(stats?.by_agent ?? {}), agent].filter((name) => name && name !== session.agent),
+  )
+  const options = [['', t.everyone], [session.agent, t.mine], ...others] as const
   return (
     <>
       <Choice
