@@ -14,6 +14,7 @@ import { stated, verificationText } from './verify-text.ts'
 
 type Flags = Record<'key' | 'witness' | 'note' | 'against' | 'policy', string | undefined> & { rules: string[] }
 
+const chunkBytes = 65_536
 const firstBytes = 1_024
 const maxNoteBytes = 262_144
 const maxRulesBytes = 4_194_304
@@ -21,14 +22,14 @@ const maxTileBytes = 16_777_216
 /** Longest dossier or answer with receipts. */
 const maxFileBytes = 67_108_864
 
-async function readBundle(path: string): Promise<Uint8Array> {
+async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
   try {
     if (!(await stat(path)).isFile()) throw misuse(`${path} is not a file`)
   } catch (error) {
     if (error instanceof Failure) throw error
     throw misuse(`can't read ${path}: ${causeOf(error)}`)
   }
-  return Bun.file(path).bytes()
+  return createReadStream(path, { highWaterMark: chunkBytes })
 }
 
 /** @throws Failure if it can't be read */
@@ -46,7 +47,7 @@ async function openProof(path: string): Promise<ProofFile> {
     if (error instanceof Failure) throw error
     throw misuse(`can't read ${path}: ${causeOf(error)}`)
   }
-  if (kind === 'bundle') return { kind, bytes: await readBundle(path) }
+  if (kind === 'bundle') return { kind, chunks: await openFile(path) }
   if (kind !== 'log') {
     if ((await stat(path)).size > maxFileBytes) throw misuse(`${path} is too long: expected a ${kind} file`)
     return { kind, text: await readFile(path, 'utf8') }
@@ -108,7 +109,7 @@ async function openTrust(flags: Flags): Promise<Trust> {
     ...{ key, witness, policy },
     note: await openNote(flags.note),
     rules: await Promise.all(flags.rules.map(digestOf)),
-    older: flags.against === undefined ? null : await readBundle(flags.against),
+    older: flags.against === undefined ? null : await openFile(flags.against),
   }
 }
 

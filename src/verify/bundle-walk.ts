@@ -61,18 +61,44 @@ export interface Walked {
   counts: ReturnType<ReturnType<typeof openConclusionsCheck>['counts']>
 }
 
+/** Hashes a bundle while it is read, without its signature. */
+function openDigest() {
+  const digest = createHash('sha256')
+  let inList = false
+  let first = true
+  const endList = () => {
+    if (inList) digest.update(']')
+    inList = false
+  }
+  return {
+    take({ member, item, text }: Part): void {
+      if (item === null || item <= 0) {
+        endList()
+        if (member === 'signature') return
+        digest.update(`${first ? '{' : ','}${JSON.stringify(member)}:`)
+        first = false
+      } else if (member === 'signature') return
+      inList = item !== null
+      digest.update(item === null ? text : item <= 0 ? `[${text}` : `,${text}`)
+    },
+    /** Lowercase hex. */
+    end(): string {
+      endList()
+      return digest.update('}').digest('hex')
+    },
+  }
+}
+
 /** @param seen called after each event */
-export function walkBundle(
-  bytes: Uint8Array,
+export async function walkBundle(
+  chunks: AsyncIterable<Uint8Array>,
   findings: BundleFindings,
   seen: (seq: number, chain: Chain) => void = () => {},
-): Walked {
+): Promise<Walked> {
   const chain = openChain(findings)
   const conclusions = openConclusionsCheck(findings)
   const decisions = openDecisions(findings)
-  /** Of all bytes but the signature's. */
-  const digest = createHash('sha256')
-  let hashed = 0
+  const digest = openDigest()
   const stated: Fields = {}
   const alone: unknown[] = []
   const rules: Walked['rules'] = []
@@ -113,10 +139,7 @@ export function walkBundle(
   }
   const takeMember = (part: Part) => {
     const { member, item } = part
-    if (member === 'signature') {
-      digest.update(bytes.subarray(hashed, part.from))
-      hashed = part.end
-    }
+    digest.take(part)
     if (member !== last || (item ?? 0) <= 0) {
       if (!members.includes(member))
         findings.fail('form', `there is a member ${JSON.stringify(member.slice(0, 80))}, which no bundle has`)
@@ -139,7 +162,7 @@ export function walkBundle(
   }
 
   try {
-    for (const part of readParts(bytes)) takeMember(part)
+    for await (const part of readParts(chunks)) takeMember(part)
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     findings.fail('form', error.message)
@@ -152,7 +175,7 @@ export function walkBundle(
   })
   decisions.end()
   checkHead(chain, stated, findings)
-  const signature = readSignature(stated.signature, digest.update(bytes.subarray(hashed)).digest('hex'), findings)
+  const signature = readSignature(stated.signature, digest.end(), findings)
   const { note, key } = checkNote(chain, fieldsIn(stated.checkpoint), findings)
   if (key !== null && signature !== null)
     checkSigner(signature, key, (why) => findings.fail('signature', `the bundle: ${why}`))

@@ -14,7 +14,7 @@ export interface BundleWanted {
   /** The checkpoint stored by the witness; by default the one in the bundle. */
   note?: ReadNote | null
   /** The bytes of an earlier bundle. */
-  older: Uint8Array | null
+  older: AsyncIterable<Uint8Array> | null
   /** Digests of rule sets to accept in addition to the published ones. */
   rules?: readonly string[]
 }
@@ -79,18 +79,18 @@ function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: BundleFind
 }
 
 /** Walks the older bundle and compares its events with the chain of the newer one. */
-function checkOlder(
-  bytes: Uint8Array,
+async function checkOlder(
+  chunks: AsyncIterable<Uint8Array>,
   { chain, stated, decisions }: Walked,
   { key }: BundleWanted,
   findings: BundleFindings,
-): string {
+): Promise<string> {
   const own = openFindings(bundleChecks)
   let forked: number | null = null
   const compare = (seq: number, older: Chain) => {
     if (forked === null && seq <= chain.size() && older.hashOf(seq) !== chain.hashOf(seq)) forked = seq
   }
-  const older = walkBundle(bytes, own, compare)
+  const older = await walkBundle(chunks, own, compare)
   // A decision changed before is not damage of the older bundle.
   for (const { check, message, seq } of own.list)
     if (check !== 'links') findings.fail('older', `the older bundle itself is damaged: ${message}`, { seq })
@@ -111,10 +111,10 @@ function checkOlder(
   return `${size} events, ${grown < 0 ? `${-grown} of them missing here` : `${grown} more since`}`
 }
 
-/** @param bytes the file; problems of its content are in the report */
-export function verifyBundle(bytes: Uint8Array, wanted: BundleWanted): BundleReport {
+/** @throws errors of reading the files; problems of their content are in the report */
+export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: BundleWanted): Promise<BundleReport> {
   const findings = openFindings(bundleChecks)
-  const walked = walkBundle(bytes, findings)
+  const walked = await walkBundle(chunks, findings)
   const { chain, stated, note, decisions, unproved, counts } = walked
   const rules = walked.rules.map((set) => ({
     ...set,
@@ -134,7 +134,7 @@ export function verifyBundle(bytes: Uint8Array, wanted: BundleWanted): BundleRep
     ...(note && { checkpoint: `${note.origin}, size ${note.size}` }),
     ...(wanted.key && { key: checkKey('key', wanted.key, note, walked.signature, findings) }),
     ...(wanted.witness && { witness: checkKey('witness', wanted.witness, seen, null, findings) }),
-    ...(wanted.older && { older: checkOlder(wanted.older, walked, wanted, findings) }),
+    ...(wanted.older && { older: await checkOlder(wanted.older, walked, wanted, findings) }),
   }
   const report = findings.end(details, {
     key: wanted.key === null && 'unasked',

@@ -1,4 +1,4 @@
-/** Reads the canonical JSON of a bundle value by value: the members of its one object, and the items of members that are arrays. */
+/** Reads the canonical JSON of a bundle piece by piece: the members of its one object, and the items of members that are arrays. */
 
 /** One value of the bundle. `item` is the index in an array, null for other members; an empty array is the one part −1. */
 export interface Part {
@@ -6,11 +6,8 @@ export interface Part {
   item: number | null
   /** JSON; empty for the part −1. */
   text: string
-  /** Where its member begins, with the comma before it, in bytes. */
-  from: number
-  /** Its own first byte, and the one after its last. */
+  /** Its start, in bytes. */
   at: number
-  end: number
 }
 
 /** Thrown unless the bytes are one JSON object without spaces. */
@@ -26,14 +23,22 @@ const maxPart = 33_554_432
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** End of the value that begins at `from`; −1 if it does not end within `maxPart` bytes. */
-function endOfValue(bytes: Uint8Array, from: number): number {
-  const last = Math.min(bytes.length, from + maxPart)
-  let depth = 0
-  let quoted = false
-  for (let at = from; at < last; at++) {
+/** Position of the scan within a value, so that nothing is scanned twice when more of the file is read. */
+interface Scan {
+  /** Scanned bytes of the value. */
+  seen: number
+  depth: number
+  quoted: boolean
+}
+
+/** End of the value that begins at `from`; −1 if it is incomplete. */
+function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
+  let { depth, quoted } = scan
+  let at = from + scan.seen
+  for (; at < bytes.length; at++) {
     const byte = bytes[at]!
     if (quoted) {
+      // The next byte may be in the next piece of the file: it is skipped there.
       if (byte === backslash) at++
       else if (byte === quote) {
         quoted = false
@@ -46,40 +51,68 @@ function endOfValue(bytes: Uint8Array, from: number): number {
       if (--depth === 0) return at + 1
     } else if (byte === comma && depth === 0) return at
   }
+  Object.assign(scan, { seen: at - from, depth, quoted })
   return -1
 }
 
 /** @throws FormError for bytes that are not such an object, or end before it does */
-export function* readParts(bytes: Uint8Array): Generator<Part> {
+export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
+  const source = chunks[Symbol.asyncIterator]()
+  let room = Buffer.allocUnsafe(131_072)
+  let bytes = room.subarray(0, 0)
   let at = 0
-  const fail = (expected: string): FormError => new FormError(`at byte ${at}: expected ${expected}`)
-  const next = (): number => {
-    if (at >= bytes.length) throw fail('more: the file ends here')
+  /** Number of bytes read before `bytes`. */
+  let before = 0
+
+  const fail = (expected: string): FormError => new FormError(`at byte ${before + at}: expected ${expected}`)
+  /** Reads more bytes. @returns false at the end of the file */
+  const readMore = async (): Promise<boolean> => {
+    const { done, value } = await source.next()
+    if (done === true) return false
+    if (bytes.length - at > maxPart) throw fail(`a value of at most ${maxPart} bytes`)
+    before += at
+    const left = bytes.length - at
+    if (left + value.length > room.length) {
+      // Twice as large each time, so that a long value is not copied with every piece of the file.
+      const larger = Buffer.allocUnsafe(2 * (left + value.length))
+      bytes.copy(larger, 0, at)
+      room = larger
+    } else if (at > 0) room.copyWithin(0, at, bytes.length)
+    room.set(value, left)
+    bytes = room.subarray(0, left + value.length)
+    at = 0
+    return true
+  }
+  const next = async (): Promise<number> => {
+    while (at >= bytes.length) if (!(await readMore())) throw fail('more: the file ends here')
     return bytes[at]!
   }
-  const take = (byte: number): void => {
-    if (next() !== byte) throw fail(JSON.stringify(String.fromCharCode(byte)))
+  const take = async (byte: number): Promise<void> => {
+    if ((await next()) !== byte) throw fail(JSON.stringify(String.fromCharCode(byte)))
     at++
   }
-  const value = (): string => {
-    next()
-    const end = endOfValue(bytes, at)
-    if (end === at) throw fail('a value')
-    if (end === -1)
-      throw fail(
-        at + maxPart < bytes.length ? `a value of at most ${maxPart} bytes` : 'more: the file ends within this value',
-      )
-    try {
-      const text = utf8.decode(bytes.subarray(at, end))
-      at = end
-      return text
-    } catch {
-      throw fail('UTF-8')
+  const value = async (): Promise<string> => {
+    await next()
+    const scan: Scan = { seen: 0, depth: 0, quoted: false }
+    for (;;) {
+      const end = endOfValue(bytes, at, scan)
+      if (end === at) throw fail('a value')
+      if (end === -1) {
+        if (!(await readMore())) throw fail('more: the file ends within this value')
+        continue
+      }
+      try {
+        const text = utf8.decode(bytes.subarray(at, end))
+        at = end
+        return text
+      } catch {
+        throw fail('UTF-8')
+      }
     }
   }
-  const name = (): string => {
-    if (next() !== quote) throw fail('the name of a member')
-    const text = value()
+  const name = async (): Promise<string> => {
+    if ((await next()) !== quote) throw fail('the name of a member')
+    const text = await value()
     try {
       return JSON.parse(text) as string
     } catch {
@@ -87,33 +120,32 @@ export function* readParts(bytes: Uint8Array): Generator<Part> {
     }
   }
 
-  take(open)
-  for (let first = true; first || next() !== close; first = false) {
-    const from = at
-    if (!first) take(comma)
-    const member = name()
-    take(colon)
-    const part = (item: number | null): Part => {
-      const start = at
-      return { member, item, text: item === -1 ? '' : value(), from, at: start, end: at }
-    }
-    if (next() !== openList) {
-      yield part(null)
+  await take(open)
+  for (let first = true; first || (await next()) !== close; first = false) {
+    if (!first) await take(comma)
+    const member = await name()
+    await take(colon)
+    if ((await next()) !== openList) {
+      const start = before + at
+      yield { member, item: null, text: await value(), at: start }
       continue
     }
     at++
-    if (next() === closeList) yield part(-1)
+    if ((await next()) === closeList) yield { member, item: -1, text: '', at: before + at }
     else
       for (let item = 0; ; item++) {
-        yield part(item)
-        if (next() === closeList) break
-        take(comma)
+        await next()
+        const start = before + at
+        yield { member, item, text: await value(), at: start }
+        if ((await next()) === closeList) break
+        await take(comma)
       }
     at++
   }
   at++
   // Nothing follows, not even a newline.
-  if (at < bytes.length) throw fail('the end of the file')
+  while (at >= bytes.length) if (!(await readMore())) return
+  throw fail('the end of the file')
 }
 
 /** Thrown for a text that is not canonical. The verifier has its own canonical JSON, to be independent of the writer's. @see RFC 8785 */

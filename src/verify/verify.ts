@@ -14,7 +14,7 @@ export interface Trust extends BundleWanted {
 
 /** The file of a proof, or the folder of an exported log. */
 export type ProofFile =
-  | { kind: 'bundle'; bytes: Uint8Array }
+  | { kind: 'bundle'; chunks: AsyncIterable<Uint8Array> }
   | { kind: 'dossier' | 'receipts'; text: string }
   | { kind: 'log'; read: ReadLogFile }
 
@@ -46,7 +46,7 @@ export function kindOf(beginning: string): Exclude<ProofKind, 'log'> {
 
 /** @throws errors of reading the file; problems of its content are in the report */
 export async function verifyProof(file: ProofFile, trust: Trust): Promise<AnyReport> {
-  if (file.kind === 'bundle') return verifyBundle(file.bytes, trust)
+  if (file.kind === 'bundle') return verifyBundle(file.chunks, trust)
   if (file.kind === 'log') return verifyLog(file.read, trust.policy)
   return file.kind === 'dossier' ? verifyDossier(file.text, trust) : verifyReceipts(file.text, trust.policy)
 }

@@ -30,11 +30,14 @@ async function withBundles(program: TestProgram) {
   return { ...program, root, files, fill, run }
 }
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-const verify = async (path: string, older?: string) =>
-  verifyBundle(await readFile(path), {
+async function* whole(path: string) {
+  yield await readFile(path)
+}
+const verify = (path: string, older?: string) =>
+  verifyBundle(whole(path), {
     key: readKey(testSigner.verifier_key),
     witness: null,
-    older: older === undefined ? null : await readFile(older),
+    older: older === undefined ? null : whole(older),
   })
 
 forEachBackend((open) => {

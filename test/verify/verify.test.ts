@@ -17,10 +17,14 @@ import { bareEnv, cstp, run, temporaryDir } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 import { cases, decision, events, exampleControls, good, log, resign } from './damage.ts'
 
-const bytesOf = (bundle: string | Uint8Array): Uint8Array => Buffer.from(bundle)
+/** The bytes in chunks of a size, as a file would give them. */
+async function* chunks(given: string | Uint8Array, size = 65_536) {
+  const bytes = Buffer.from(given)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
 const nothing: BundleWanted = { key: null, witness: null, older: null }
-const verify = async (bundle: string | Uint8Array, wanted: Partial<BundleWanted> = {}) =>
-  verifyBundle(bytesOf(bundle), { ...nothing, ...wanted })
+const verify = (bundle: string | Uint8Array, wanted: Partial<BundleWanted> = {}, size?: number) =>
+  verifyBundle(chunks(bundle, size), { ...nothing, ...wanted })
 
 describe.each(cases)('$name', ({ bytes, what, finds, seq, says }) => {
   test(what, async () => {
@@ -45,11 +49,12 @@ test('what is made is of the published schema', () => {
   expect(Object.keys(BundleFile.entries)).toEqual(Object.keys(JSON.parse(good)))
 })
 
-test('quotation marks, braces and backslashes in a text end no value; what follows the bundle is refused', async () => {
+test('the report does not depend on how the file is split into chunks', async () => {
   const escaped = await bundleOf([event('ci_completed', { title: 'a " } "quoted\\" \\', pr_number: 1 }), ...events])
   for (const bundle of [good, escaped, `${good.slice(0, -9)}?`, `${escaped} `]) {
-    const { verified, bundle: about } = await verify(bundle)
-    expect([verified, about.events > 0]).toEqual([bundle === good || bundle === escaped, true])
+    const whole = await verify(bundle)
+    expect([whole.verified, whole.bundle.events > 0]).toEqual([bundle === good || bundle === escaped, true])
+    for (const size of [1, 7, 1_000]) expect(await verify(bundle, {}, size)).toEqual(whole)
   }
 })
 
@@ -280,13 +285,13 @@ describe('against an older bundle', () => {
   const older = (given: typeof events) => bundleOf(given, { controls: exampleControls })
   test('of the same history', async () => {
     for (const size of [0, 1, 3, 5]) {
-      const report = await verify(good, { older: bytesOf(await older(events.slice(0, size))) })
+      const report = await verify(good, { older: chunks(await older(events.slice(0, size))) })
       expect([size, report.findings]).toEqual([size, []])
     }
   })
   test('of a longer one: the end was cut off', async () => {
     const cut = await older(events.slice(0, 3))
-    const { verified, findings, checks } = await verify(cut, { older: bytesOf(good) })
+    const { verified, findings, checks } = await verify(cut, { older: chunks(good) })
     expect(verified).toBe(false)
     expect(findings).toMatchObject([{ check: 'older', seq: 4, message: expect.stringContaining('cut off') }])
     expect(checks.find(({ check }) => check === 'older')!.detail).toBe(
@@ -295,7 +300,7 @@ describe('against an older bundle', () => {
   })
   test('of another one: the first event that differs is named', async () => {
     const other = [...events.slice(0, 2), event('pr_closed'), ...events.slice(3)]
-    const { findings } = await verify(await older(other), { older: bytesOf(good) })
+    const { findings } = await verify(await older(other), { older: chunks(good) })
     expect(findings).toMatchObject([{ check: 'older', seq: 3, message: expect.stringContaining('rewritten') }])
   })
   test('whose decision was another one: the change is reported, unless it was linked again', async () => {
@@ -313,7 +318,7 @@ describe('against an older bundle', () => {
     }
     const before = await made('Use a cache', ['Use a cache'])
     const rewritten = await made('Use no cache', ['Use a cache'])
-    const told = async (bundle: string) => (await verify(bundle, { older: bytesOf(before) })).findings
+    const told = async (bundle: string) => (await verify(bundle, { older: chunks(before) })).findings
     expect(await told(await made('Use a cache', ['Use a cache']))).toEqual([])
     expect(await told(rewritten)).toMatchObject([
       { check: 'links', seq: 5, message: expect.stringContaining('was changed after event 5 linked it') },
@@ -330,11 +335,11 @@ describe('against an older bundle', () => {
   test('that another key signed', async () => {
     const forger = logSigner('log.example/1', 'forger')
     const other = await bundleOf(events, { controls: exampleControls, log: forger })
-    const { findings } = await verify(other, { older: bytesOf(await older(events.slice(0, 3))) })
+    const { findings } = await verify(other, { older: chunks(await older(events.slice(0, 3))) })
     expect(findings).toMatchObject([{ check: 'older', message: expect.stringContaining('signed with another key') }])
   })
   test('that is damaged itself', async () => {
-    const { findings } = await verify(good, { older: bytesOf(cases.find(({ name }) => name === 'payload')!.bytes) })
+    const { findings } = await verify(good, { older: chunks(cases.find(({ name }) => name === 'payload')!.bytes) })
     expect(findings[0]!.message).toContain('the older bundle itself is damaged')
   })
 })
@@ -346,6 +351,12 @@ test('a file of a million open brackets, or of one endless text, is refused', as
     `{"${'a'.repeat(3_000_000)}`,
   ])
     expect((await verify(text)).verified).toBe(false)
+})
+
+// Scanning the text again with every piece would take quadratic time.
+test('a long text that comes in many pieces is scanned once', async () => {
+  const { findings } = await verify(`{"bundle_id":"${'\\"'.repeat(1_000_000)}"`, {}, 1_024)
+  expect(findings.map(({ message }) => message).join()).toContain('the file ends here')
 })
 
 test('the error for a mistyped key names the expected form', () => {
@@ -369,8 +380,13 @@ test('a pipe, a device and a value of 300 MB are refused with a sentence', async
     const { status, err } = await cstp(['verify', path, '--key', path], bareEnv(dir))
     expect([status, err]).toEqual([2, `cstp: ${path} is neither a file nor a folder\n`])
   }
-  const long = Buffer.concat([Buffer.from('{"bundle_format":"'), Buffer.alloc(300 * 1_048_576, 'a')])
-  const { findings } = verifyBundle(long, nothing)
+  async function* long(before: string) {
+    yield Buffer.from(before)
+    const piece = Buffer.alloc(65_536, 'a')
+    for (let sent = 0; sent < 300 * 1_048_576; sent += piece.length) yield piece
+    yield Buffer.from('"}')
+  }
+  const { findings } = await verifyBundle(long('{"bundle_format":"'), { key: null, witness: null, older: null })
   expect(findings[0]).toMatchObject({
     check: 'form',
     message: expect.stringMatching(/expected a value of at most \d+ bytes/),
