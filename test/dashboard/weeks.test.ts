@@ -379,7 +379,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
       await page.locator('.node.centre .sign.success').waitFor()
       await page.getByLabel('Steps from here').selectOption('2')
       await page.getByText('Review it again').click()
-      await page.getByRole('button', { name: 'Partly' }).click()
+      await page.getByRole('button', { name: 'Partial' }).click()
       await page.evaluate(() => dispatchEvent(new Event('pagehide')))
       await page.locator('.node.centre .sign.partial').waitFor()
       // What the reader had opened stays.
