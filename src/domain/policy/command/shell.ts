@@ -45,7 +45,14 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
   const content = isInput ? given.stdin : contentOf(reader.all, resolve(file, scope.base))
   if (content?.text != null) {
     record(reader, callOf(program, raw), scope, given, { code_from: content.source, code: shown(content.text) })
-    return reader.line(content.text, deeper(program, args))
+    // A script that runs itself is not read again.
+    const isRunning = !isInput && scope.running.includes(file)
+    return isRunning
+      ? noStream
+      : reader.line(content.text, {
+          ...deeper(program, args),
+          running: isInput ? scope.running : [...scope.running, file],
+        })
   }
   if (isInput && given.stdin === null) {
     record(reader, callOf(program, raw), scope, given, {})
