@@ -5,6 +5,7 @@
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/server'
 import { describeError, type Log } from '../../core/log.ts'
 import { listed, openAsking } from './asking.ts'
+import { remember } from './calls.ts'
 import {
   type Fields,
   failure,
@@ -50,13 +51,6 @@ interface Owner {
 const splitName = (name: string): [server: string, tool: string] => {
   const at = name.indexOf('\n')
   return [name.slice(0, at), name.slice(at + 1)]
-}
-
-/** Most tasks, and most requests of servers without an answer, that are remembered: the oldest are forgotten. */
-const most = 1_000
-function remember<K, V>(known: Map<K, V>, key: K, value: V): void {
-  known.set(key, value)
-  if (known.size > most) known.delete(known.keys().next().value!)
 }
 
 /**

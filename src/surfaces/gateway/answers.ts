@@ -3,6 +3,7 @@
  * working: the call then ends with what the server answers about the task, if the client asks.
  */
 import { describeError, type Log } from '../../core/log.ts'
+import { remember } from './calls.ts'
 import type { Gate, ToolCall } from './gate.ts'
 import {
   type Fields,
@@ -36,8 +37,6 @@ export interface Answers {
 /** Methods that ask for a task; `tasks/get` has its result in the revision that has no `tasks/result`. */
 export const taskMethods: ReadonlySet<string> = new Set(['tasks/result', 'tasks/get'])
 
-/** Most tasks that are remembered. */
-const most = 1_000
 /** The server does not know the task. */
 const invalidParams = -32_602
 
@@ -84,10 +83,8 @@ export function openAnswers(
       const id = taskIn(output)
       if (id === undefined) return false
       // Of two with one id, nobody knows which of them an answer is about.
-      if (tasks.has(id)) void ended(sent, null, null)
-      else tasks.set(id, sent)
-      const [oldest, forgotten] = tasks.entries().next().value!
-      if (tasks.size > most && tasks.delete(oldest)) void ended(forgotten, null, null)
+      const forgotten = tasks.has(id) ? sent : remember(tasks, id, sent)
+      if (forgotten !== undefined) void ended(forgotten, null, null)
       return true
     },
     async ofTask(method, task, response) {

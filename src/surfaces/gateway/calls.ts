@@ -1,6 +1,16 @@
 /** The calls of a client that are not answered: judged first, then sent. */
 import type { Id } from './messages.ts'
 
+/** Most entries of what is remembered for a client: of calls without an end, tasks, and questions of servers. */
+const most = 1_000
+
+/** Adds an entry; returns the oldest one, which is forgotten for it. */
+export function remember<K, V>(known: Map<K, V>, key: K, value: V): V | undefined {
+  known.set(key, value)
+  const [oldest, forgotten] = known.entries().next().value!
+  return known.size > most && known.delete(oldest) ? forgotten : undefined
+}
+
 export interface Calls<T> {
   has(id: Id): boolean
   /** Whether the call is being judged, and was not cancelled. */

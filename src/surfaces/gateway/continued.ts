@@ -1,5 +1,6 @@
 /** Calls that their server answered with a question: the repeated call with the answer is part of the first, and is not judged again. */
 import { jsonSha256 } from '../../core/digest.ts'
+import { remember } from './calls.ts'
 import type { ToolCall } from './gate.ts'
 import { type Fields, fieldsOf } from './messages.ts'
 
@@ -43,9 +44,6 @@ export interface Continued {
   take(call: ToolCall, params: Fields): Passed | undefined
 }
 
-/** Most calls without an answer that are remembered: those that are forgotten are judged again. */
-const most = 1_000
-
 const keyOf = ({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, state: unknown): string =>
   jsonSha256([tool, input ?? null, state ?? null])
 
@@ -53,8 +51,8 @@ export function openContinued(): Continued {
   const open = new Map<string, Passed>()
   return {
     asked(passed, { requestState }) {
-      open.set(keyOf(passed.call, requestState), passed)
-      if (open.size > most) open.delete(open.keys().next().value!)
+      // Those that are forgotten are judged again.
+      remember(open, keyOf(passed.call, requestState), passed)
     },
     take(call, { requestState, inputResponses }) {
       if (inputResponses === undefined || open.size === 0) return undefined
