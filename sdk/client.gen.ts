@@ -1001,7 +1001,8 @@ export interface GetCalibrationParams {
   /** Only these stakes. */ stakes?: Stakes | undefined
   /** Project name. */ project?: string | undefined
   /** Feature of a project. */ feature?: string | undefined
-  /** Only decisions of the last N days. Default `"all"`. */ window?: '30d' | '60d' | '90d' | 'all' | undefined
+  /** Only decisions of the last N days: of today and N whole UTC days before it. Default `"all"`. */
+  window?: '30d' | '60d' | '90d' | 'all' | undefined
   /** Also returns the figures for combinations of these two fields. */
   cells?: 'agent_stakes' | 'agent_category' | 'category_stakes' | undefined
   /** Time to answer for, RFC 3339. */ as_of?: string | undefined
@@ -1567,8 +1568,8 @@ export interface GetStatsResult {
   /** Decisions of the last days. */
   recent_activity: {
     /** Recorded within 24 hours. */ last_24h: number
-    /** Recorded within 7 days. */ last_7d: number
-    /** Recorded within 30 days. */ last_30d: number
+    /** Recorded today or within 7 whole UTC days before. */ last_7d: number
+    /** Recorded today or within 30 whole UTC days before. */ last_30d: number
   }
   /** Only with the parameter `as_of`: the time that the answer is for, and its limits. */ as_of?: AsOfBlock | undefined
 }

@@ -3,11 +3,14 @@
 export const none = '–'
 
 export type Period = '24h' | '7d' | '30d' | '60d' | '90d' | 'all'
-/** The first instant of a period; undefined for all time. */
+const dayMs = 86_400_000
+/** The first instant of a period; undefined for all time. Days are whole UTC days before today, as the service counts them. */
 export const startOf = (period: Period): string | undefined =>
   period === 'all'
     ? undefined
-    : new Date(Date.now() - Number.parseInt(period, 10) * (period === '24h' ? 3_600_000 : 86_400_000)).toISOString()
+    : new Date(
+        period === '24h' ? Date.now() - dayMs : (Math.floor(Date.now() / dayMs) - Number.parseInt(period, 10)) * dayMs,
+      ).toISOString()
 
 /** A figure that may be missing. */
 const given =

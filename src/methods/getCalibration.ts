@@ -7,7 +7,7 @@ import { nonEmptyText, Stakes } from '../../sdk/schema/decision.ts'
 import { outcomeGroups, scoreSums } from '../../sdk/storage/groups.ts'
 import type { DecisionFilter } from '../../sdk/storage/store.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { dayMs } from '../core/time.ts'
+import { lastDays } from '../core/time.ts'
 import { cellKinds, cellsOf, trendDays } from '../domain/learn/calibration/cells.ts'
 import { report } from '../domain/learn/calibration/report.ts'
 import { verdictSums } from '../domain/learn/calibration/stored-verdict.ts'
@@ -27,7 +27,7 @@ export const getCalibration = defineMethod({
     feature: name('Feature of a project.'),
     window: v.pipe(
       v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
-      v.description('Only decisions of the last N days.'),
+      v.description('Only decisions of the last N days: of today and N whole UTC days before it.'),
     ),
     cells: v.optional(
       v.pipe(v.picklist(cellKinds), v.description('Also returns the figures for combinations of these two fields.')),
@@ -49,7 +49,7 @@ export const getCalibration = defineMethod({
         project: name('Project, as owner/repo.'),
         window: v.pipe(
           v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
-          v.description('Only decisions of the last N days.'),
+          v.description('Only decisions of the last N days: of today and N whole UTC days before it.'),
         ),
         as_of: AsOf,
       }),
@@ -59,14 +59,13 @@ export const getCalibration = defineMethod({
   async handle(call, { window, stakes, cells, as_of, ...rest }) {
     const past = as_of === undefined ? null : await openPast(call, as_of)
     const { store, now } = past ?? call
-    const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs
+    const created_from_ms = window === 'all' ? undefined : lastDays(now(), Number.parseInt(window, 10))
     const filter = given({ ...rest, stakes: stakes && [stakes], created_from_ms })
     const [outcomes, sums] = await Promise.all([
       outcomeGroups(store.decisions, filter),
       verdictSums(store, filter, now()),
     ])
-    // A whole UTC day: a store answers the same question again from memory.
-    const from_ms = Math.floor(now() / dayMs - trendDays) * dayMs
+    const from_ms = lastDays(now(), trendDays)
     const ever = { ...filter, created_from_ms: undefined }
     const scoresOf = (bounds: DecisionFilter) => scoreSums(store.decisions, given({ ...ever, ...bounds }))
     const shown =

@@ -5,7 +5,7 @@ import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { ListFilters } from '../../sdk/schema/params.ts'
 import { type CountKey, countBy, countDecisions } from '../../sdk/storage/groups.ts'
 import { defineMethod } from '../calls/method.ts'
-import { dayMs } from '../core/time.ts'
+import { dayMs, lastDays } from '../core/time.ts'
 import { toListFilter } from '../domain/record/decision/lookup.ts'
 import { openPast } from '../domain/record/history/past.ts'
 
@@ -48,10 +48,10 @@ export const getStats = defineMethod({
     const by = async (key: CountKey) =>
       Object.fromEntries((await countBy(decisions, filter, key)).map(({ value, count }) => [value, count]))
     // Counts the last days before now, limited to the requested period.
-    const since = (days: number) =>
+    const since = (from_ms: number) =>
       countDecisions(decisions, {
         ...filter,
-        created_from_ms: Math.max(filter.created_from_ms ?? Number.NEGATIVE_INFINITY, now() - days * dayMs),
+        created_from_ms: Math.max(filter.created_from_ms ?? Number.NEGATIVE_INFINITY, from_ms),
       })
     const [
       total,
@@ -76,9 +76,9 @@ export const getStats = defineMethod({
       by('outcome'),
       by('agent'),
       by('project'),
-      since(1),
-      since(7),
-      since(30),
+      since(now() - dayMs),
+      since(lastDays(now(), 7)),
+      since(lastDays(now(), 30)),
     ])
     return {
       total,

@@ -74,6 +74,11 @@ forEachBackend((open) => {
       1, 2, 3, 4, 4,
     ])
     expect((await program.refused('getCalibration', { window: '7d' })).error).toBe('invalid_params')
+    // A decision of the morning of the first day counts in all that name the last 30 days.
+    await decided(program, 30 + (program.clock.now % 86_400_000) / 86_400_000 - 0.001, {}, 'success')
+    const { recent_scored } = await program.call('checkDrift', {})
+    const { recent_activity } = await program.call('getStats', {})
+    expect([await total('30d'), recent_scored, recent_activity.last_30d]).toEqual([2, 2, 2])
   })
 
   test('the confidence at recording is scored: no later update polishes it, before the review or after', async () => {

@@ -6,7 +6,7 @@ import { countBy, type OutcomeGroup, outcomeGroups, weigher } from '../../../../
 import type { DecisionFilter, Store } from '../../../../sdk/storage/store.ts'
 import { byReviewer, type Scored, scoredOf } from '../../../core/figures.ts'
 import { type PeriodicJob, startPeriodicJob } from '../../../core/periodic-job.ts'
-import { dayMs } from '../../../core/time.ts'
+import { dayMs, lastDays } from '../../../core/time.ts'
 import type { Desk } from '../../record/approval/approval.ts'
 import { queueNotice } from '../../record/approval/notices.ts'
 import { closedDays, closings } from '../../record/history/drift-closed.ts'
@@ -17,9 +17,7 @@ import { recentFrom, verdictOn } from './stored-verdict.ts'
 const weekMs = 7 * dayMs
 
 const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
-const dayStart = (ms: number): number => Math.floor(ms / dayMs) * dayMs
-// Whole UTC days: a store answers the same question again from memory.
-const historicalTo = (at: number): number => dayStart(at) - historicalDays * dayMs
+const historicalTo = (at: number): number => lastDays(at, historicalDays)
 
 // The sequence of scored decisions by the day of the review that counts: what was known on a day stays known.
 

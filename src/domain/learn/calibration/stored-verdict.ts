@@ -3,7 +3,7 @@ import type { Verdict } from '../../../../sdk/schema/calibration.ts'
 import { type Groups, outcomeGroups, type ScoreSum, scoreSums } from '../../../../sdk/storage/groups.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { scoredOf } from '../../../core/figures.ts'
-import { dayMs } from '../../../core/time.ts'
+import { lastDays } from '../../../core/time.ts'
 import { standingDays } from './standing.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -17,8 +17,8 @@ export interface VerdictSums {
   recent: readonly ScoreSum[]
 }
 
-/** The first millisecond of the last 30 days. Whole UTC days: a store answers the same question again from memory. */
-export const recentFrom = (now_ms: number): number => (Math.floor(now_ms / dayMs) - standingDays) * dayMs
+/** The first millisecond of the last 30 days. */
+export const recentFrom = (now_ms: number): number => lastDays(now_ms, standingDays)
 
 /** What a verdict on these decisions is made of. */
 export async function verdictSums({ decisions }: Scored, filter: DecisionFilter, now_ms: number): Promise<VerdictSums> {
