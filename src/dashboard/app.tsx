@@ -9,6 +9,7 @@ import { openPalette, Palette } from './palette.tsx'
 import { type Place, Titled, To, usePlace, ViewContext, viewOf } from './route.tsx'
 import { firstSession, logOut, moveTo, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
+import { Bounded } from './ui.tsx'
 import { sendNow, Undo } from './undo.tsx'
 
 interface State {
@@ -139,9 +140,11 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
       <main id="main" tabIndex={-1}>
         {found && <Tabs of={found.entry} at={place.path} />}
         <div class="heading">
-          <h1 ref={heading} tabIndex={-1} dir="auto" class={name.length > longHeading ? 'long' : ''}>
-            {name}
-          </h1>
+          <Bounded text={name}>
+            <h1 ref={heading} tabIndex={-1} dir="auto" class={name.length > longHeading ? 'long' : ''}>
+              {name}
+            </h1>
+          </Bounded>
           {page && page.every_s !== 0 && <Freshness every_s={page.every_s ?? 15} />}
         </div>
         <Titled.Provider value={(given) => setNamed({ path: place.path, name: given })}>

@@ -1,7 +1,7 @@
 /** The parts that every page is made of. */
 import { type ComponentChildren, Fragment } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { relative, time } from './figures.ts'
+import { none, relative, time, whole } from './figures.ts'
 import type { Mark } from './texts/mark.ts'
 import { type TermName, terms } from './texts/terms.ts'
 import { texts } from './texts.ts'
@@ -52,8 +52,8 @@ export function Panel({
 }: {
   title: string
   lead?: ComponentChildren
-  /** Closed at first: for content that few readers need. */
-  folded?: boolean
+  /** Closed at first: for content that few readers need, or, on a narrow screen, for what would make the page long. */
+  folded?: boolean | 'narrow'
   at?: string
   children: ComponentChildren
 }) {
@@ -67,7 +67,7 @@ export function Panel({
   )
   return (
     <section class="panel" aria-labelledby={id} id={at}>
-      {folded ? (
+      {(folded === 'narrow' ? matchMedia('(max-width: 46rem)').matches : folded) ? (
         <details>
           <summary>{heading}</summary>
           {body}
@@ -198,22 +198,20 @@ export function Table({
         <tbody role="rowgroup">
           {rows.map((cells, row) => (
             <tr key={row} role="row">
-              {cells.map((cell, at) =>
-                dense && at === 0 ? (
-                  <th key={at} scope="row" role="rowheader">
-                    {cell}
-                  </th>
-                ) : (
-                  <td
+              {cells.map((cell, at) => {
+                const Cell = dense && at === 0 ? 'th' : 'td'
+                const kinds = [columns[at]!.number && 'number', cell === none && 'none']
+                return (
+                  <Cell
                     key={at}
                     role={at === 0 ? 'rowheader' : 'cell'}
                     data-label={columns[at]!.name}
-                    class={columns[at]!.number ? 'number' : ''}
+                    class={kinds.filter(Boolean).join(' ')}
                   >
                     {cell}
-                  </td>
-                ),
-              )}
+                  </Cell>
+                )
+              })}
             </tr>
           ))}
         </tbody>
@@ -279,6 +277,19 @@ export const prose = (text: string | null | undefined) =>
     <span class="prose" dir="auto">
       {text}
     </span>
+  )
+
+/** A text whose first lines are shown until it is opened, so that what follows it stays in sight; a short one is shown as it is. */
+export const Bounded = ({ text, children }: { text: string; children: ComponentChildren }) =>
+  text.length > 300 || text.split('\n').length > 3 ? (
+    <details class="clamped">
+      <summary>
+        {children}
+        <span class="rest">{t.all(whole(text.length))}</span>
+      </summary>
+    </details>
+  ) : (
+    children
   )
 
 /** Names and values; pairs without a value are left out. */

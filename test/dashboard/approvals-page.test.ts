@@ -41,8 +41,8 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
   })
 
   /** The agent coder asks. */
-  const check = async (description: string, as = `coder:${people.coder}`) => {
-    const params = { action: { description, category: 'payment', stakes: 'high', context: { note: hostile } } }
+  const check = async (description: string, as = `coder:${people.coder}`, note = hostile) => {
+    const params = { action: { description, category: 'payment', stakes: 'high', context: { note } } }
     const response = await fetch(`${server.url}/cstp`, {
       method: 'POST',
       headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
@@ -80,15 +80,28 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
   })
 
   test('a denial with its reason reaches the agent', async () => {
-    const { approval } = await check('Pay 9000')
+    const long = `Pay 9000 ${'for one of many invoices, '.repeat(200)}to the last one`
+    const note = 'One more line of what it is for. '.repeat(40)
+    const { approval } = await check(long, undefined, note)
     await visit(page, server.url, `/approvals/${approval!.id}`)
-    // All of it is on one screen: record, action, rules, like cases and the buttons.
+    // All of it is on one screen: record, action, rules, like cases and the buttons. The rest of a long action unfolds.
+    const end = () =>
+      page.evaluate(() => {
+        const range = document.createRange()
+        range.selectNodeContents(document.querySelector('h1')!)
+        return (
+          [...range.getClientRects()].at(-1)!.bottom <= document.querySelector('h1')!.getBoundingClientRect().bottom
+        )
+      })
+    expect(await end()).toBe(false)
     const { y, height } = (await page.getByRole('button', { name: 'Deny' }).boundingBox())!
     expect(y + height).toBeLessThanOrEqual(900)
+    await page.getByText(`All ${long.length.toLocaleString('en')} characters`).click()
+    expect(await end()).toBe(true)
     await page.getByLabel('Reason, which').fill('too much')
     await page.getByRole('button', { name: 'Deny' }).click()
     await page.getByRole('status').filter({ hasText: 'This request is denied.' }).waitFor()
-    expect((await check('Pay 9000')).violations[0]!.message).toContain('was denied by root: too much')
+    expect((await check(long, undefined, note)).violations[0]!.message).toContain('was denied by root: too much')
   })
 
   test('twelve requests take twelve keys; a denial asks for its reason first', async () => {
@@ -122,7 +135,9 @@ describe.skipIf(!executable)('approvals on the dashboard', () => {
     const other = await open(browser)
     await logIn(other.page, server.url, 'coder', people.coder)
     await other.page.goto(own.approval!.url)
-    await other.page.getByText('no approval has this id').waitFor()
+    await other.page
+      .getByText('No approval that coder requested has this id; those of others need the scope approve')
+      .waitFor()
     const { approval } = await check('Pay 1')
     await other.page.goto(approval!.url)
     await other.page.getByText('somebody else decides').waitFor()

@@ -90,26 +90,26 @@ export function Breaker() {
               />
               <Figure name={t.heads.next} value={<Next of={state} />} />
             </dl>
-            <Panel title={t.opened}>
-              <List of={failures} empty={state.state === 'closed' ? t.closed : t.byHand}>
-                {({ decision_id, reviewed_at, record }) => (
-                  <>
-                    <p>
-                      <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
-                    </p>
-                    <p class="quiet">
-                      {t.failed(record?.recorded_by ?? '', <When at={reviewed_at} />)} {record?.actual_result}
-                    </p>
-                    {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
-                  </>
-                )}
-              </List>
-            </Panel>
+            {blocked && (
+              <Panel title={t.opened}>
+                <List of={failures} empty={t.byHand}>
+                  {({ decision_id, reviewed_at, record }) => (
+                    <>
+                      <p>
+                        <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
+                      </p>
+                      <p class="quiet">
+                        {t.failed(record?.recorded_by ?? '', <When at={reviewed_at} />)} {record?.actual_result}
+                      </p>
+                      {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
+                    </>
+                  )}
+                </List>
+              </Panel>
+            )}
             <Reset of={state} />
-            <Panel title={t.blocked} lead={trail.agent !== undefined && t.ownOnly(trail.agent)}>
-              {blocked === null ? (
-                <Empty>{t.closed}</Empty>
-              ) : (
+            {blocked && (
+              <Panel title={t.blocked} lead={trail.agent !== undefined && t.ownOnly(trail.agent)}>
                 <Table
                   caption={t.blocked}
                   empty={t.blockedNothing}
@@ -120,8 +120,8 @@ export function Breaker() {
                     <When at={at} />,
                   ])}
                 />
-              )}
-            </Panel>
+              </Panel>
+            )}
           </>
         )}
       </Show>
@@ -141,12 +141,11 @@ function Reset({ of }: { of: State }) {
       form.reset()
       refreshPage()
     })
+  if (of.state === 'closed') return result
   return (
     <Panel title={t.reset}>
       {result}
-      {of.state === 'closed' ? (
-        <Empty>{t.closed}</Empty>
-      ) : !may('admin') ? (
+      {!may('admin') ? (
         <Empty>{t.needsAdmin}</Empty>
       ) : (
         ([true, false] as const).map((probe) => (

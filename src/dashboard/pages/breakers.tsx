@@ -5,7 +5,7 @@ import { none, span, whole } from '../figures.ts'
 import { To, useView } from '../route.tsx'
 import { service } from '../service.ts'
 import { texts } from '../texts.ts'
-import { Badge, Empty, figures, Table, term, When } from '../ui.tsx'
+import { Badge, figures, Table, term, When } from '../ui.tsx'
 import { Next, type State } from './breaker.tsx'
 
 const t = texts.breakers
@@ -31,29 +31,26 @@ export function Breakers() {
         {!may('admin') && ` ${t.needsAdmin}`}
       </p>
       <Show of={loaded}>
-        {({ breakers }) =>
-          breakers.length === 0 ? (
-            <Empty>{t.none}</Empty>
-          ) : (
-            <>
-              <Table
-                caption={t.caption}
-                heads={[heads.scope, heads.state, figures(heads.failures), heads.window, heads.since, heads.next]}
-                rows={breakers.map((one) => [
-                  <To path={`/breakers/${encodeURIComponent(one.scope)}`}>
-                    <code>{one.scope}</code>
-                  </To>,
-                  <Badge of={one.state} />,
-                  t.of(whole(one.failure_count), whole(one.failure_threshold)),
-                  span(one.window_ms / 1_000),
-                  one.opened_at && one.state !== 'closed' ? <When at={one.opened_at} /> : none,
-                  <Next of={one} />,
-                ])}
-              />
-              <Csv name="breakers" fields={fields} rows={() => breakers} />
-            </>
-          )
-        }
+        {({ breakers }) => (
+          <>
+            <Table
+              caption={t.caption}
+              empty={t.none}
+              heads={[heads.scope, heads.state, figures(heads.failures), heads.window, heads.since, heads.next]}
+              rows={breakers.map((one) => [
+                <To path={`/breakers/${encodeURIComponent(one.scope)}`}>
+                  <code>{one.scope}</code>
+                </To>,
+                <Badge of={one.state} />,
+                t.of(whole(one.failure_count), whole(one.failure_threshold)),
+                span(one.window_ms / 1_000),
+                one.opened_at && one.state !== 'closed' ? <When at={one.opened_at} /> : none,
+                <Next of={one} />,
+              ])}
+            />
+            {breakers.length > 0 && <Csv name="breakers" fields={fields} rows={() => breakers} />}
+          </>
+        )}
       </Show>
     </>
   )

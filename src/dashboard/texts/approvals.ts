@@ -29,7 +29,6 @@ export const approvals = {
   deniedBeforeLead: 'Requests of this agent for the same rules.',
   requested: 'Requested',
   remembered: 'Remembered',
-  once: 'no, one action',
   digest: 'digest',
   decidedBy: (names: readonly string[]) => `Decided by ${names.join(' or ')}.`,
   isSettled: (state: string) => `This request is ${state}.`,

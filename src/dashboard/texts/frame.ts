@@ -91,6 +91,7 @@ export const call = {
 
 export const ui = {
   showTable: 'Show as a table',
+  all: (characters: string) => `All ${characters} characters`,
 }
 
 export const form = {

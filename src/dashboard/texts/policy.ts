@@ -78,7 +78,6 @@ export const breakers = {
   since: (at: Part) => ['opened ', at],
   within: (window: string) => `within ${window}`,
   opened: 'What opened it',
-  closed: 'It is closed.',
   byHand: 'No failure is kept for it.',
   failed: (agent: string, at: Part) => [`${agent}, failed `, at, '.'],
   lesson: (text: string) => `Lesson: ${text}`,

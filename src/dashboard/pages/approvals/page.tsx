@@ -11,7 +11,7 @@ import { addressOf, go, To, ToDecision, ToList, useTitle, useView } from '../../
 import { loginAtIssuer, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn } from '../../trail.ts'
-import { Badge, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
+import { Badge, Bounded, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { bySoonest } from './list.tsx'
@@ -26,6 +26,9 @@ function loginFor(path: string, { max_age_s, acr }: NonNullable<GetApprovalResul
   if (acr !== null) query.set('acr', acr.join(' '))
   return `${path}?${query}`
 }
+
+/** Bounded, so that the buttons stay on the first screen. */
+const bounded = (text: string | undefined) => text && <Bounded text={text}>{prose(text)}</Bounded>
 
 /** Earlier activity that is shown. */
 const before = 10
@@ -62,10 +65,10 @@ export function Approval() {
                 [t.project, one.action.project],
                 [t.pr, one.action.pr ?? null],
                 [t.scope, one.action.scope],
-                [t.tags, one.action.tags.join(', ')],
-                [t.context, Object.keys(one.action.context).length > 0 && prose(yamlOf(one.action.context))],
-                [t.changed, one.changes?.length ? prose(yamlOf(one.changes)) : null],
-                [t.notShown, one.not_shown?.length ? prose(one.not_shown.join('\n')) : null],
+                [t.tags, bounded(one.action.tags.join(', '))],
+                [t.context, Object.keys(one.action.context).length > 0 && bounded(yamlOf(one.action.context))],
+                [t.changed, one.changes?.length ? bounded(yamlOf(one.changes)) : null],
+                [t.notShown, bounded(one.not_shown?.join('\n'))],
                 [t.session, one.session],
                 [
                   t.requested,
@@ -73,7 +76,7 @@ export function Approval() {
                     <When at={one.requested_at} />, {t.digest} <code>{one.request_digest.slice(0, 16)}</code>
                   </>,
                 ],
-                [t.remembered, one.remember === 'none' ? t.once : one.remember],
+                [t.remembered, one.remember !== 'none' && one.remember],
               ]}
             />
           </Panel>

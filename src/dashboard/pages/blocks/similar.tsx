@@ -7,7 +7,7 @@ import { To, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, actionIn, evaluated, stoppedBy } from '../../trail.ts'
-import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Panel, Table, When } from '../../ui.tsx'
 
 const t = texts.block
 const most = 5
@@ -42,29 +42,26 @@ export function Similar({ of }: { of: AuditEntry }) {
   return (
     <Panel title={t.similar} lead={rule && t.similarLead(rule)}>
       <Show of={loaded}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty>{t.noSimilar}</Empty>
-          ) : (
-            <>
-              <Table
-                caption={t.similar}
-                heads={t.similarHeads}
-                rows={rows.map(({ entry, end }) => [
-                  <To path={`/blocks/${entry.seq}`}>{actionIn(entry.detail) || entry.method}</To>,
-                  <Agent of={entry.agent} />,
-                  <When at={entry.at} />,
-                  end ? <Badge of={end} /> : none,
-                ])}
-              />
-              <p>
-                <To path="/policy" query={{ rule, allowed: 'no' }}>
-                  {t.allSimilar}
-                </To>
-              </p>
-            </>
-          )
-        }
+        {(rows) => (
+          <>
+            <Table
+              caption={t.similar}
+              empty={t.noSimilar}
+              heads={t.similarHeads}
+              rows={rows.map(({ entry, end }) => [
+                <To path={`/blocks/${entry.seq}`}>{actionIn(entry.detail) || entry.method}</To>,
+                <Agent of={entry.agent} />,
+                <When at={entry.at} />,
+                end ? <Badge of={end} /> : none,
+              ])}
+            />
+            {rows.length > 0 && (
+              <To path="/policy" query={{ rule, allowed: 'no' }}>
+                {t.allSimilar}
+              </To>
+            )}
+          </>
+        )}
       </Show>
     </Panel>
   )

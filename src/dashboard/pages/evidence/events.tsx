@@ -52,7 +52,7 @@ export function Events() {
   const loaded = useCall(JSON.stringify(query), (signal) => service.listEvidence(query, { signal }))
   const titleOf = useTitles((loaded.data?.events ?? []).flatMap(decisionsIn))
   return (
-    <Panel title={t.title}>
+    <Panel title={t.title} folded={place.query.size === 0 && 'narrow'}>
       <FilterBar
         fields={[{ name: 'type', label: t.type, placeholder: 'pr_merged' }]}
         choice={{ name: 'class', label: t.class, options: [['', t.both], 'observed', 'attested'] }}

@@ -84,7 +84,7 @@ export function Evidence() {
           )}
         </Show>
       </Panel>
-      <Panel title={t.controls}>
+      <Panel title={t.controls} folded="narrow">
         <Show of={mapped}>
           {(all) => {
             const alone = new Set(all.attested_only_controls)

@@ -52,7 +52,7 @@ function Called({ entry, titleOf }: { entry: AuditEntry; titleOf: (id: string) =
 /** What stopped the action, and what only warned. */
 function Rules({ entry }: { entry: AuditEntry }) {
   const [stopped, { warnings }] = [stoppedBy(entry), evaluated(entry.detail)]
-  if (stopped.length + warnings.length === 0) return <span>{none}</span>
+  if (stopped.length + warnings.length === 0) return null
   return (
     <>
       {stopped.length > 0 && <div>{t.stopped(<code>{stopped.map(ruleWords).join(', ')}</code>)}</div>}
@@ -113,9 +113,11 @@ export function Trail() {
   const titleOf = useTitles(
     (loaded.data?.entries ?? []).flatMap(({ ids, detail }) => (actionIn(detail) === '' ? shownIds(ids) : [])),
   )
+  const isWhole = Object.values(kept).every((one) => one === '')
   return (
     <Panel
       title={t.caption}
+      folded={isWhole && before === '' && 'narrow'}
       lead={trail.agent !== undefined ? t.ownOnly(trail.agent) : trail.allowed === false && t.stopsOnly}
     >
       <FilterBar
@@ -142,7 +144,7 @@ export function Trail() {
             </p>
             <Table
               caption={t.caption}
-              empty={Object.values(kept).every((one) => one === '') ? t.nothing : t.noMatch}
+              empty={isWhole ? t.nothing : t.noMatch}
               heads={t.heads}
               rows={entries.map((entry) => [
                 <Called entry={entry} titleOf={titleOf} />,

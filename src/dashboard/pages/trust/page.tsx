@@ -127,7 +127,7 @@ export function Trust() {
               {cells.length === 0 ? (
                 <Empty>{t.empty}</Empty>
               ) : (
-                <Panel title={t.kinds[kind]} lead={t.lead}>
+                <Panel title={t.kinds[kind]} lead={t.lead} folded={kind === 'agent_stakes' && 'narrow'}>
                   <Table
                     caption={t.kinds[kind]}
                     heads={[t.names[row], ...columns, t.all]}

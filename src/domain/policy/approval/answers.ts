@@ -42,14 +42,18 @@ export function approvalId(given: string): string {
 
 const sees = ({ approves, agent }: Viewer, { requester }: Approval): boolean => approves || requester === agent
 
-const notFound = (received: string) =>
-  invalidParams({ path: 'id', message: 'no approval has this id', expected: 'the id of an approval', received })
+const notFound = (received: string, { approves, agent }: Viewer) => {
+  const message = approves
+    ? 'no approval has this id'
+    : `no approval that ${agent} requested has this id; those of others need the scope approve`
+  return invalidParams({ path: 'id', message, expected: 'the id of an approval', received })
+}
 
 /** @throws CstpError `invalid_params` if there is none that the viewer may see */
 export async function findApproval(keyed: Pick<KeyedReader, 'get'>, given: string, viewer: Viewer): Promise<Approval> {
   const id = approvalId(given)
   const approval = (await byIds(keyed, [id])).get(id)
-  if (!approval || !sees(viewer, approval)) throw notFound(given)
+  if (!approval || !sees(viewer, approval)) throw notFound(given, viewer)
   return approval
 }
 

@@ -144,7 +144,7 @@ forEachBackend((open) => {
     const refused = await program.refused('decideApproval', { id: own.id, decision: 'approve' }, 'root')
     expect([refused.code, refused.message]).toEqual([-32001, `${own.id}: an agent never decides its own request`])
     expect((await program.refused('getApproval', { id: own.id }, 'bob')).message).toBe(
-      'Invalid params: id: no approval has this id',
+      'Invalid params: id: no approval that bob requested has this id; those of others need the scope approve',
     )
     expect((await program.call('listApprovals', {}, 'bob')).total).toBe(0)
     for (let amount = 0; amount < mostWaiting; amount++) await ask(program, asking(program, { amount }))
