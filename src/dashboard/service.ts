@@ -145,8 +145,7 @@ export function explain(error: unknown): string {
   // Without a scope, the message says what else is needed.
   if (isCstpError(error, 'forbidden') && error.data.scope !== undefined) return t.forbidden(error.data.scope)
   // The address says which item was meant.
-  if (isCstpError(error))
-    return error.message.replace(/^Invalid params: id: (.)/, (_, first) => first.toUpperCase())
+  if (isCstpError(error)) return error.message.replace(/^Invalid params: id: (.)/, (_, first) => first.toUpperCase())
   if (isClientError(error, 'unreachable')) return t.unreachable
   if (isClientError(error, 'timeout')) return t.timeout
   return error instanceof Error ? error.message : String(error)
