@@ -24,6 +24,9 @@ const alsoShort = /^(?:git -x|(?:g|bsd)?tar -I|rsync -e|man -P|zip -TT)$/
 /** Variables that hold a text for people. */
 const saysText =
   /(?:MSG|MESSAGE|TITLE|BODY|TEXT|PROMPT|NAME|DESC\w*|COMMENT|NOTES?|SUBJECT|SUMMARY|REASON|QUERY|PATTERN)$/i
+/** Variables that name code for a program: libraries, startup files, options, commands. Others name data, which may be downloaded. */
+const namesCode =
+  /^(?:PATH|ENV|CC|CXX|BROWSER|(?:NODE|GEM|LUA|GCONV)_PATH)$|(?:[a-z\d]PATH|LIB|OPTS?|RC)$|_ENV$|AGENT|ASKPASS|CMD|COMMAND|CONFIG|DIFF|DOTDIR|DYLD|EDITOR|EXEC|FLAGS|HOOK|IMPORT|INIT|LIBRARY|LOADER|MODULE|OPTION|PAGER|PLUGIN|PRELOAD|PROGRAM|REQUIRE|SCRIPT|SHELL|SSH|START|WRAPPER/i
 
 /** Programs whose words are text, or that look at files and run nothing. */
 const texts = new Set(
@@ -91,7 +94,7 @@ const readCode = (reader: Reader, text: string, language: string, scope: Scope):
 function readFiles(reader: Reader, { program, raw }: Call, scope: Scope, variables: [string, string][]): void {
   const pathsIn = (all: readonly string[]): string[] =>
     all.flatMap((one) => one.split(/[\s=:,@]+/)).flatMap((one) => resolve(one, scope.base) ?? [])
-  for (const path of pathsIn(variables.map(([, value]) => value))) {
+  for (const path of pathsIn(variables.flatMap(([name, value]) => (namesCode.test(name) ? [value] : [])))) {
     const content = contentOf(reader.all, path)
     if (content?.text === null && /^(?:download|decoded)$/.test(content.source))
       record(reader, callOf(program, raw), scope, nothing, { code_from: content.source, opaque: true })

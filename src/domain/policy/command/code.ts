@@ -24,10 +24,14 @@ import { isMark, type Token, textIn, tokensOf } from './tokens.ts'
 import type { Language } from './wrappers.ts'
 
 const maxCode = 20_000
+/** Makes a text of other characters: beside or inside of a text that is run, it hides what that says. */
 const encodes =
   /b(?:ase)?_?(?:16|32|58|64|85)|a85|atob|decode64|unhexlify|fromhex|'hex'|decompress|inflate|gunzip|rot_?13|fromCharCode|\bchr\b|marshal|\b(?:un)?pack\b|unescape|decodeURI|revers|\[::-1\]|strrev|\btr\/|\^|%c|charCode|translate|['"]{2}\.join|join\(['"]{2}\)|implode\(['"]{2}/i
+/** Decodes: anywhere in code that runs what can't be read, that may be what it decodes. Ordinary code joins, reverses and encodes. */
+const decodes =
+  /b(?:ase)?_?(?:16|32|58|64|85)_?decode|decode_?(?:b(?:ase)?)?_?(?:16|32|58|64|85)|from_?base64|decodebytes|a2b_|atob|,\s{0,9}['"](?:hex|base64)|a85|unhexlify|fromhex|decompress|inflate|gunzip|rot_?13|fromCharCode|charCode|\bchr\b|marshal|\b(?:un)?pack\b|unescape|decodeURI|\[::-1\]|['"]{2}\)\.reverse|\w['"]\.reverse|\(reversed\(|\breverse[\s(]{1,9}['"$]|strrev|[\w)\]]\s?\^\s?[\w(]/i
 const callsComputed =
-  /\bgetattr\(|globals\(\)|__dict__|__builtins__|\bvars\(|\]\s*\(|\.(?:public_)?send\(|\.constructor\b|&\{|&\$|call_user_func|\$\w+\(/
+  /\bgetattr\((?![^,()]*,\s*['"]\w*['"]\))|globals\(\)|__dict__|__builtins__|\bvars\(|(?<!\[['"]\w{1,40}['"])\]\s*\(|\.(?:public_)?send\((?!:)|\.constructor\b|&\{|&\$|call_user_func|\$\w+\(/
 /** Reads code. Bounded, and never throws. */
 export function readCode(code: string, language: Language): ReadCode {
   const found: ReadCode = {
@@ -117,7 +121,7 @@ export function readCode(code: string, language: Language): ReadCode {
     // A part that is decoded, by a call beside a text or inside of it.
     const hides = ({ kind, text: part }: Token): boolean =>
       encodes.test(kind === 'name' ? part : (/\{[^{}]{0,80}\(/.exec(part)?.[0] ?? ''))
-    if ((runsLine.test(name) || runsWords.test(name)) && first.some(hides)) found.opaque = true
+    if ((runsLine.test(name) || runsWords.test(name)) && first.some(hides)) found.opaque = found.encoded = true
     if (runsLine.test(name) || (name === 'exec' && language !== 'python')) {
       if (hasList(first)) found.commands.push(textsIn(first))
       else if (
@@ -196,10 +200,10 @@ export function readCode(code: string, language: Language): ReadCode {
   // What it calls by a computed name may be anything.
   if (
     [...found.lines, ...found.commands.map(([first = '']) => first)].some((one) => one.startsWith(unknown)) ||
-    (found.lines.length + found.commands.length === 0 && callsComputed.test(code) && encodes.test(code))
+    (found.lines.length + found.commands.length === 0 && callsComputed.test(code) && decodes.test(code))
   )
     found.opaque = true
-  if (found.opaque && encodes.test(code)) found.encoded = true
+  if (found.opaque && decodes.test(code)) found.encoded = true
   const isLoop = /\bwhile\b|\bfor\b|\bloop\b/.test(code)
   if (isLoop && /\bfork\b/.test(code)) found.fork_bomb = true
   if (!/https?:\/\/|socket|smtp/i.test(code)) found.sends = false
