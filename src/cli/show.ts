@@ -3,7 +3,7 @@ import { getDecision, getSessionContext } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
 import { connectionFlags, type Params, printCall, type Result } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { asOfLines, minute, outcomePaint, type Paint, plain, shortId, type Terminal, wrap } from './terminal.ts'
+import { asOfLines, minute, outcomePaint, type Paint, plain, plural, shortId, type Terminal, wrap } from './terminal.ts'
 
 type Decision = Result<'getDecision'>
 
@@ -16,6 +16,10 @@ function labelled(label: string, text: string, { width, paint }: Terminal): stri
 }
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
+
+/** What a review says that does not count, or no longer. */
+const remarkOf = ({ outcome, actual_result, lessons, notes }: Decision['review_history'][number]): string =>
+  [outcome, actual_result, lessons && `lesson: ${lessons}`, notes].filter(Boolean).join('; ')
 
 function facts(decision: Decision, paint: Paint): string {
   const { category, stakes, confidence, outcome, status } = decision
@@ -60,7 +64,10 @@ function described(decision: Decision, terminal: Terminal): string {
       'verdict',
       verdict && `${verdict.verdict}${verdict.rules.length > 0 ? ` by ${verdict.rules.join(', ')}` : ''}`,
     ),
-    ...text('deliberation', deliberation && `${deliberation.inputs.length} inputs, ${deliberation.steps.length} steps`),
+    ...text(
+      'deliberation',
+      deliberation && `${plural(deliberation.inputs.length, 'input')}, ${plural(deliberation.steps.length, 'step')}`,
+    ),
     ...several(
       'links',
       links.map((one) => `${one.edge_type} ${shortId(one.target_id)}${one.context ? `: ${one.context}` : ''}`),
@@ -79,6 +86,12 @@ function described(decision: Decision, terminal: Terminal): string {
     ...text('lesson', decision.lessons),
     ...text('notes', decision.review_notes),
     ...text('attributed', decision.attribution_reason),
+    ...several(
+      'other reviews',
+      decision.review_history
+        .filter(({ counts }) => !counts)
+        .map((one) => `${by(one.reviewed_by, one.reviewed_at)}: ${remarkOf(one)}`),
+    ),
     ...several(
       'updates',
       (decision.revisions ?? []).map((one) => `${by(one.updated_by, one.updated_at)}: ${one.fields.join(', ')}`),

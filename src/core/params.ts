@@ -74,10 +74,7 @@ const otherMethods: Record<string, string> = {
 
 function unknownKey(key: string, path: string, names: readonly string[]): Issue {
   const method = Object.hasOwn(otherMethods, key) ? otherMethods[key]! : null
-  if (method !== null) {
-    const expected = `${method} for ${key}`
-    return { path: shorten(path), message: `expected ${expected}`, expected, received: key }
-  }
+  if (method !== null) return { path: shorten(path), message: `is set with ${method}`, expected: method, received: key }
   const near = nearest(key, names)
   const hint = near ? `did you mean ${near}?` : names.length > 0 ? `known are ${names.join(', ')}` : 'there are none'
   const expected = near ?? names.join(', ')
@@ -168,11 +165,20 @@ function leaves(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
     : deep.map((inner) => ({ ...inner, path: [...(issue.path ?? []), ...(inner.path ?? [])] as never }))
 }
 
+/** A choice of the library, such as `("low" | "high")`, in words. */
+function choiceInWords(_: string, options: string): string {
+  const all = options.replaceAll('"', '').split(' | ')
+  return `${all.slice(0, -1).join(', ')} or ${all.at(-1)}`
+}
+
 /** What the library calls a value, in words. A value itself is shown as JSON; of an object or an array only that it is one. */
 export const inWords = (text: string): string =>
   text.startsWith('"')
     ? text
-    : text.replace(/(?<!["\w])(?:Object|Array)(?!["\w])/g, (kind) => `an ${kind.toLowerCase()}`)
+    : text
+        .replace(/(?<!["\w])(?:Object|Array)(?!["\w])/g, (kind) => `an ${kind.toLowerCase()}`)
+        .replace(/\(([^()|]+(?: \| [^()|]+)+)\)/g, choiceInWords)
+        .replace(/^\((.+) \| (.+)\)$/, '$1, or $2')
 
 function asIssue(issue: v.BaseIssue<unknown>): Issue {
   const path = shorten((issue.path ?? []).map((item) => String(item.key)).join('.'))
@@ -184,7 +190,8 @@ function asIssue(issue: v.BaseIssue<unknown>): Issue {
       : issue.message
   const received = shorten(inWords(issue.received))
   // What is expected of a list or an object says what is wrong with it.
-  const isSaid = issue.kind !== 'schema' && received !== issue.received
+  const isSaid =
+    issue.kind !== 'schema' && (received !== issue.received || (typeof issue.input === 'string' && received === '0'))
   const message = missing ? 'is required' : `expected ${expected}${isSaid ? '' : `, received ${received}`}`
   return { path, expected, received, message }
 }

@@ -17,8 +17,10 @@ export const getWisdom = defineMethod({
   params: v.object({
     category: v.optional(v.pipe(nonEmptyText(64), d('Only this category.'))),
     min_decisions: v.pipe(
-      v.optional(whole(1, 1_000_000), 5),
-      d('Minimum number of reviewed decisions; categories with fewer are left out.'),
+      v.optional(whole(1, 1_000_000)),
+      d(
+        'Minimum number of reviewed decisions; categories with fewer are left out. By default 5; 1 for a requested category.',
+      ),
     ),
   }),
   result: v.object({
@@ -33,7 +35,7 @@ export const getWisdom = defineMethod({
   scope: 'read',
   effect: 'read',
   cost: 64,
-  async handle({ wisdom, signal, yieldToEventLoop }, { category, min_decisions }) {
+  async handle({ wisdom, signal, yieldToEventLoop }, { category, min_decisions = category === undefined ? 5 : 1 }) {
     const within = { signal: AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]), yieldToEventLoop }
     const { categories, by_meaning } = await wisdom.of({ ...given({ category }), min_decisions }, within)
     return {

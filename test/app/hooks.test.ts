@@ -296,7 +296,7 @@ describe('hooks', () => {
       expect(prompt).toContain(`${tail}" failed: "The table was locked at noon" (bob, today, reviewed by alice)`)
       const start = contextOf(await event('SessionStart', { source: 'startup' }, { project: 'acme/shop' }))
       expect(start).toContain('## Decisions of acme/shop in force\n\n- "Keep prices in a cache')
-      expect(start).toContain('## Newest failures')
+      expect(start).toContain('## Newest that did not fully succeed')
       expect(start).toContain('The table was locked at noon')
     })
 

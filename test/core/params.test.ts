@@ -141,7 +141,7 @@ describe('values', () => {
   test('of a union the option that got furthest speaks', () => {
     expect(issuesOf({ project: { repo_name: 5 } })).toMatchObject([{ path: 'project.repo_name', expected: 'string' }])
     expect(issuesOf({ project: 5 })).toMatchObject([
-      { path: 'project', expected: '(string | an object)', received: '5' },
+      { path: 'project', expected: 'string or an object', received: '5' },
     ])
   })
 

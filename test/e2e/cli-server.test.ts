@@ -261,6 +261,8 @@ describe('with a server', () => {
       `${id} is reviewed: success\n`,
     )
     expect(await shown('context', 'cache', 'builds')).toContain('succeeded, lesson "Hash the compiler too"')
+    await shown('review', id, 'partial', '--result', 'Only on one machine')
+    expect(await shown('show', id)).toMatch(/^other reviews .*: success; lesson: Hash the compiler too$/m)
     expect(await shown('show', 'late')).toStartWith('Ship on Fridays\n')
     expect(JSON.parse(await shown('call', 'getDecision', 'id=late')).source_key).toBe('late')
   })

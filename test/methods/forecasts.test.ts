@@ -83,7 +83,7 @@ forEachBackend((open) => {
       expect(all.recommendations.map(({ type, message }) => [type, message])).toEqual([
         [
           'overconfident_range',
-          expect.stringContaining('Your 0.2-0.4 decisions came true 10 % of the time (84 of them;'),
+          expect.stringContaining('Decisions stated at 0.2-0.4 came true 10 % of the time (84 of them;'),
         ],
       ])
       const briers = new Set<number>()

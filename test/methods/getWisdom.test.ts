@@ -43,7 +43,7 @@ forEachBackend((open) => {
     ])
     expect(wisdom[0]!.key_principles[0]!.example_ids.length).toBe(3)
     expect((await program.call('getWisdom', { min_decisions: 1 })).categories_analyzed).toBe(2)
-    expect((await program.call('getWisdom', { category: 'small', min_decisions: 1 })).wisdom).toMatchObject([
+    expect((await program.call('getWisdom', { category: 'small' })).wisdom).toMatchObject([
       { category: 'small', success_rate: 1, common_failure_mode: null, key_principles: [], reviews_missing: 2 },
     ])
   })

@@ -70,7 +70,7 @@ const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
     return [
       {
         type: predicted > high ? 'overconfident_range' : 'underconfident_range',
-        message: `Your ${bucketNames[at]} decisions came true ${share}: state ${stated(actual)} when you feel ${stated(predicted)}.`,
+        message: `Decisions stated at ${bucketNames[at]} came true ${share}: state ${stated(actual)} instead of ${stated(predicted)}.`,
         severity: Math.abs(predicted - actual) > 0.2 ? 'critical' : 'warning',
       },
     ]
@@ -124,7 +124,7 @@ export function recommend(
   if (advice.length > 0 && overall.skill !== null && overall.skill < 0) {
     advice.push({
       type: 'no_skill',
-      message: `Always stating ${stated(overall.accuracy ?? 0)}, your share of successes, would score better than your own confidences.`,
+      message: `Always stating ${stated(overall.accuracy ?? 0)}, the share of successes, would score better than these confidences.`,
       severity: 'warning',
     })
   }
@@ -132,13 +132,13 @@ export function recommend(
   if (isUninformative)
     advice.push({
       type: 'uninformative',
-      message: `Your confidences, from ${stats.min} to ${stats.max}, do not separate successes from failures (${scored} scored): state more only where you know more, else ${stated(overall.accuracy ?? 0)}, your share of successes.`,
+      message: `Confidences from ${stats.min} to ${stats.max} do not separate successes from failures (${scored} scored): state more only where more is known, else ${stated(overall.accuracy ?? 0)}, the share of successes.`,
       severity: 'warning',
     })
   else if (stats.habituation_detected) {
     advice.push({
       type: 'habituation',
-      message: `Your confidence hardly varies (${stats.min} to ${stats.max}, mean ${stats.mean}): use the whole scale, so that it tells sure from unsure.`,
+      message: `Confidence hardly varies (${stats.min} to ${stats.max}, mean ${stats.mean}): use the whole scale, so that it tells sure from unsure.`,
       severity: 'warning',
     })
   }
@@ -153,7 +153,7 @@ export function recommend(
           }
         : {
             type: 'well_calibrated',
-            message: `No agent, category, stakes or range is proven to be off. The ${known}: keep stating it as you do.`,
+            message: `No agent, category, stakes or range is proven to be off. The ${known}: keep stating confidence as before.`,
             severity: 'info',
           },
     )

@@ -21,6 +21,8 @@ const opposite: Partial<Record<Outcome, Outcome>> = { success: 'failure', failur
 /** More like it, by purpose or as an act of its category, are an operation that is repeated: that it fails at times is a rate, no contradiction. */
 const maxAlike = 3
 const maxNearest = 20
+/** The reason of a link that somebody made without saying why. */
+export const asLinked = 'They were linked as contradicting each other'
 
 /** What a decision chooses, without the numbers in which repetitions differ. */
 const optionOf = ({ decision }: DecisionRecord): string =>
@@ -113,7 +115,7 @@ async function unresolved(
           first_title: first.title,
           second_title: second.title,
           category: first.category,
-          reason: context ?? 'They were linked as contradicting each other',
+          reason: context ?? asLinked,
         },
       ]
     })

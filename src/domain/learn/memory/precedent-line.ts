@@ -2,13 +2,13 @@
 import type { QueryHit } from '../../../../sdk/schema/hit.ts'
 import { plainText, quoted, quotedName, shorten } from '../../../core/quote.ts'
 import { dayMs } from '../../../core/time.ts'
+import { turnedOut } from '../../policy/rules/describe.ts'
 import { isFailure, type PublishedShown, type Shown } from './precedents.ts'
 
 /** Most replaced decisions of a line. */
 const maxReplaced = 2
 
-const ended = { success: 'succeeded', failure: 'failed', partial: 'succeeded in part', abandoned: 'was abandoned' }
-const outcomeOf = ({ outcome }: QueryHit): string => (outcome === null ? 'is open' : ended[outcome])
+const outcomeOf = ({ outcome }: QueryHit): string => (outcome === null ? 'is open' : turnedOut[outcome])
 
 /** The first sentence: a clause says why. */
 const clauseOf = (text: string): string => plainText(text).match(/^.{20,}?[.!?](?=\s|$)/u)?.[0] ?? plainText(text)
@@ -22,10 +22,10 @@ function whyOf(hit: QueryHit, most: number): string {
 }
 
 const units: [name: string, days: number][] = [
-  ['year', 365],
-  ['month', 30],
-  ['week', 7],
-  ['day', 1],
+  ['years', 365],
+  ['months', 30],
+  ['weeks', 7],
+  ['days', 1],
 ]
 
 /** When, in words. @param date a day */
@@ -33,9 +33,9 @@ export function ago(date: string, now_ms: number): string {
   const days = Math.floor((now_ms - Date.parse(date)) / dayMs)
   if (!(days >= 1)) return 'today'
   if (days === 1) return 'yesterday'
-  const [name, length] = units.find(([, least]) => days >= least)!
-  const count = Math.floor(days / length)
-  return `${count} ${name}${count === 1 ? '' : 's'} ago`
+  // Two of a unit at least: "1 year" would be said of 22 months.
+  const [name, length] = units.find(([, length]) => days >= 2 * length)!
+  return `${Math.floor(days / length)} ${name} ago`
 }
 
 function settledIn({ settled_by, outcome, reviewed_by }: QueryHit): string {

@@ -4,6 +4,7 @@ import { markdownText, plainText, quoted, quotedName, shorten } from '../../../c
 import { maxTokens } from '../../../core/tokens.ts'
 import { inPoints, partName } from '../calibration/advice.ts'
 import { wordsOf } from './clusters.ts'
+import { asLinked } from './contradictions.ts'
 import { precedentLine, publishedLine } from './precedent-line.ts'
 import { isFailure, type Shown } from './precedents.ts'
 import type { ForModel } from './session-context.ts'
@@ -152,7 +153,7 @@ const inForce = ({ in_force, latest, project, now_ms }: ForModel, most: number):
 })
 
 const failures = ({ failures: failed, now_ms }: ForModel, most: number): Section => ({
-  title: 'Newest failures',
+  title: 'Newest that did not fully succeed',
   lines: falling(
     74,
     failed.map((one) => precedentLine(one, now_ms, most)),
@@ -190,7 +191,7 @@ const contradictions = (context: ForModel, most: number): Section => ({
     50,
     context.contradictions.map(
       ({ first_title, second_title, reason }) =>
-        `- ${quoted(first_title, most)} against ${quoted(second_title, most)}: ${quoted(reason, most)}`,
+        `- ${quoted(first_title, most)} contradicts ${quoted(second_title, most)}${reason === asLinked ? '' : `: ${quoted(reason, most)}`}`,
     ),
   ),
 })

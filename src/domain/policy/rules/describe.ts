@@ -5,6 +5,14 @@ import type { LoadedRule } from './parse.ts'
 const value = (one: unknown): string =>
   Array.isArray(one) ? one.map(value).join(' or ') : typeof one === 'string' ? one : JSON.stringify(one)
 
+/** How decisions turned out, in words. */
+export const turnedOut = {
+  success: 'succeeded',
+  failure: 'failed',
+  partial: 'succeeded in part',
+  abandoned: 'was abandoned',
+}
+
 const days = (count: number | undefined): string => (count === undefined ? '' : ` of the last ${count} days`)
 
 const either = (one: string | readonly string[]): string => [one].flat().join(' or ')
@@ -57,19 +65,40 @@ const signs: Record<string, string> = { '==': '=', in: 'is', not_in: 'is not' }
 interface Style {
   field(name: string): string
   comparison(operator: string): string
+  value(field: string, bound: unknown): string
+  /** What is added if a condition holds without a value as well. */
+  missing: string
   /** What a requirement asks for. */
   required(name: string): string
 }
 const asWritten: Style = {
   field: (name) => name,
   comparison: (operator) => signs[operator] ?? operator,
+  value: (_, bound) => value(bound),
+  missing: '',
   required: (name) => name,
+}
+/** Fields of an action, and the phases of its calls, as a sentence names them. */
+const spokenFields: Partial<Record<string, string>> = {
+  phase: 'the call',
+  category: 'the category',
+  stakes: 'the stakes',
+  confidence: 'the confidence',
+  reason_count: 'the number of reasons',
+}
+const spokenPhases: Partial<Record<string, string>> = {
+  check: 'to ask',
+  pre_action: 'to decide',
+  record: 'to record it',
 }
 const spoken = (name: string): string => name.replace(/^context\./, '').replace(/[_.]/g, ' ')
 const asSaid: Style = {
-  field: spoken,
-  required: (name) => spoken(name).replace(/^has /, 'a '),
+  field: (name) => spokenFields[name] ?? spoken(name),
   comparison: (operator) => compared[operator] ?? operator,
+  value: (field, bound) =>
+    value(field === 'phase' ? [bound].flat().map((one) => spokenPhases[String(one)] ?? one) : bound),
+  missing: ' or not given',
+  required: (name) => spoken(name).replace(/^has /, 'a '),
 }
 
 /** One condition in words. */
@@ -77,16 +106,18 @@ function describe(condition: Condition, style: Style): string {
   const { field: named, comparison } = style
   switch (condition.type) {
     case 'field': {
-      const { field, operator, value: bound } = condition
+      const { field, operator, value: bound, when_missing } = condition
       if (operator === 'exists') return `${named(field)} is ${bound === false ? 'absent' : 'given'}`
-      return `${named(field)} ${comparison(operator)} ${value(bound)}`
+      const said = `${named(field)} ${comparison(operator)} ${style.value(field, bound)}`
+      return `${said.replace(/^the stakes is/, 'the stakes are')}${when_missing === 'match' ? style.missing : ''}`
     }
     case 'semantic': {
       const { outcome, threshold, within_days, min_matches } = condition
       const [kind, are] = min_matches === 1 ? ['decision', 'is'] : ['decisions', 'are']
-      const ended = outcome === undefined ? '' : ` with outcome ${outcome}`
+      const ended =
+        outcome === undefined ? '' : ` that ${turnedOut[outcome].replace('was', min_matches === 1 ? 'was' : 'were')}`
       const near = threshold === 'auto' ? '' : ` (${threshold})`
-      return `at least ${min_matches} ${kind}${ended}${days(within_days)} ${are} similar to it${near}`
+      return `at least ${min_matches} ${kind}${days(within_days)}${ended} ${are} similar to it${near}`
     }
     case 'temporal': {
       const { field, value: counted, window_hours, max_occurrences, between, weekdays, timezone = 'UTC' } = condition

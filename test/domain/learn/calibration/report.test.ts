@@ -280,12 +280,12 @@ test('advice says what to state instead, the worst first', () => {
     {
       type: 'overconfident_range',
       message:
-        'Your 0.8-1.0 decisions came true 58 % of the time (50 of them; interval 33 to 79 %): state 0.6 when you feel 0.9.',
+        'Decisions stated at 0.8-1.0 came true 58 % of the time (50 of them; interval 33 to 79 %): state 0.6 instead of 0.9.',
       severity: 'critical',
     },
     {
       type: 'no_skill',
-      message: 'Always stating 0.45, your share of successes, would score better than your own confidences.',
+      message: 'Always stating 0.45, the share of successes, would score better than these confidences.',
       severity: 'warning',
     },
   ])
@@ -312,7 +312,7 @@ test('habituation is advised against, with its figures', () => {
   expect(report(groupsOf([...same, ...other])).recommendations).toContainEqual({
     type: 'habituation',
     message:
-      'Your confidence hardly varies (0.9 to 0.9, mean 0.9): use the whole scale, so that it tells sure from unsure.',
+      'Confidence hardly varies (0.9 to 0.9, mean 0.9): use the whole scale, so that it tells sure from unsure.',
     severity: 'warning',
   })
 })
@@ -326,7 +326,7 @@ test('where nothing is off, the interval says how much is known', () => {
     {
       type: 'well_calibrated',
       message:
-        'No agent, category, stakes or range is proven to be off. The 40 scored decisions are between 23 points overconfident and 17 underconfident (95 %): keep stating it as you do.',
+        'No agent, category, stakes or range is proven to be off. The 40 scored decisions are between 23 points overconfident and 17 underconfident (95 %): keep stating confidence as before.',
       severity: 'info',
     },
   ])

@@ -127,9 +127,9 @@ describe('as Markdown', () => {
     )
     const old = { date: '2025-05-01', lessons: null, actual_result: 'It took a day' }
     const bySelf = shownOf(reviewed('success', { ...old, self_reviewed: true }))
-    expect(lineOf(bySelf)).toContain('succeeded: "It took a day" (alice, 1 year ago, by its own word)')
+    expect(lineOf(bySelf)).toContain('succeeded: "It took a day" (alice, 14 months ago, by its own word)')
     const observed = shownOf(reviewed('success', { ...old, attribution_basis: 'evidence' }))
-    expect(lineOf(observed)).toContain('1 year ago, settled by evidence)')
+    expect(lineOf(observed)).toContain('14 months ago, settled by evidence)')
     expect(lineOf(shownOf(recordOf({})))).toContain('" is open (alice, today)')
     expect(lineOf({ ...failed, weak: true })).toStartWith('- May not fit: "')
     expect(lineOf({ ...failed, hit: { ...failed.hit, instruction_like: true } })).toContain(

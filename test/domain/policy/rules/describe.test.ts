@@ -29,7 +29,7 @@ test.each([
   ],
   [
     '- { id: a, conditions: [{ type: semantic, threshold: 0.6, outcome: failure, within_days: 30, min_matches: 2 }] }',
-    'at least 2 decisions with outcome failure of the last 30 days are similar to it (0.6)',
+    'at least 2 decisions of the last 30 days that failed are similar to it (0.6)',
   ],
   [
     '- { id: a, conditions: [{ type: temporal, field: category, value: deployment, window_hours: 24, max_occurrences: 3 }] }',
@@ -58,10 +58,14 @@ test.each([
 test.each([
   [
     '- { id: a, condition_phase: record, requires_has_query: true, requires_rollback_plan: true }',
-    'phase is record, unless there is a query and rollback plan',
+    'the call is to record it, unless there is a query and rollback plan',
+  ],
+  [
+    '- { id: a, conditions: [{ type: field, field: stakes, operator: in, value: [high, critical] }, { type: field, field: confidence, operator: "<", value: 0.5, when_missing: match }, { type: field, field: reason_count, operator: "<", value: 2 }] }',
+    'the stakes are high or critical and the confidence is below 0.5 or not given and the number of reasons is below 2',
   ],
   [
     '- { id: a, conditions: [{ type: semantic, threshold: 0.6, outcome: failure, min_matches: 1 }] }',
-    'at least 1 decision with outcome failure is similar to it (0.6)',
+    'at least 1 decision that failed is similar to it (0.6)',
   ],
 ])('for a reader who does not know rules: %s', (yaml, words) => expect(wordsOf(yaml, ruleInWords)).toBe(words))
