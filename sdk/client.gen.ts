@@ -1600,7 +1600,10 @@ export interface GetVerificationResult {
 /** Parameters of `cstp.getWisdom`. */
 export interface GetWisdomParams {
   /** Only this category. */ category?: string | undefined
-  /** Minimum number of reviewed decisions; categories with fewer are left out. Default `5`. */
+  /**
+   * Minimum number of reviewed decisions; categories with fewer are left out. By default 5; 1 for a requested
+   * category.
+   */
   min_decisions?: number | undefined
 }
 

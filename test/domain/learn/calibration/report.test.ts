@@ -311,8 +311,7 @@ test('habituation is advised against, with its figures', () => {
   const other = Array.from({ length: 5 }, (): Judged => ({ confidence: 0.9, outcome: 'success' }))
   expect(report(groupsOf([...same, ...other])).recommendations).toContainEqual({
     type: 'habituation',
-    message:
-      'Confidence hardly varies (0.9 to 0.9, mean 0.9): use the whole scale, so that it tells sure from unsure.',
+    message: 'Confidence hardly varies (0.9 to 0.9, mean 0.9): use the whole scale, so that it tells sure from unsure.',
     severity: 'warning',
   })
 })
