@@ -27,11 +27,11 @@ const from: Record<string, string> = {
 
 function programLines({ program, args, flags, via, targets, code_from, opaque }: ExplainedProgram): string[] {
   const name = program === '' ? '(only known at run time)' : program
-  const behind = via.length === 0 ? '' : `  in ${[...new Set(via)].join(', ')}`
+  const behind = via.length === 0 ? '' : `  in ${plain([...new Set(via)].join(', '))}`
   const runs = code_from === null ? '' : `  runs ${from[code_from]}${opaque ? ', which can’t be read' : ''}`
   const words = [name, ...args, ...flags.filter((one) => !/^-\w{2,}$/.test(one))].join(' ').slice(0, 200)
   return [
-    `  ${plain(words)}${plain(behind)}${runs}`,
+    `  ${plain(words)}${behind}${runs}`,
     ...targets.map((one) => `    ${one.access} ${plain(one.path)} (${one.class.replace('_', ' ')})`),
   ]
 }

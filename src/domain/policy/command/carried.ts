@@ -5,7 +5,7 @@ import type { Stream } from './output.ts'
 import { resolve, targetOf } from './paths.ts'
 import { callOf, record } from './record.ts'
 import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
-import { interpreters, shells } from './wrappers.ts'
+import { interpreters, shells, unwrap } from './wrappers.ts'
 
 const names =
   'rm rmdir unlink shred truncate wipe dd mkfs[\\w.]* mke2fs wipefs blkdiscard chmod chown chattr git find tar rsync mv cp tee sed curl wget nc ncat socat scp ssh [bdkz]?a?sh fish busybox sudo doas env eval exec xargs python[\\d.]* perl ruby node php lua awk osascript powershell pwsh kill pkill killall systemctl shutdown reboot cstp base64 nohup setsid timeout cd source kubectl helm docker podman aws gcloud az terraform tofu pulumi psql mysql mariadb mongosh redis-cli npm pnpm yarn npx rmtree unlinkSync rmSync system'
@@ -35,6 +35,8 @@ const texts = new Set(
   ),
 )
 const isText = (program: string): boolean => texts.has(program) || hasEffect(program)
+const interprets = (program: string): boolean =>
+  shells.has(program) || interpreters.some(([shape]) => shape.test(program))
 
 /** Files that a tool for building, testing or deploying runs by their name. */
 const entries =
@@ -47,15 +49,16 @@ const languages: Record<string, string> = { py: 'python', rb: 'ruby', pl: 'perl'
 export function readCarried(reader: Reader, call: Call, scope: Scope, given: Given): void {
   const { program, raw } = call
   const at = inner(scope, { via: [...scope.via, program] })
-  const isInterpreter = shells.has(program) || interpreters.some(([shape]) => shape.test(program))
-  const runsWords = !isText(program) && !isInterpreter
+  const isInterpreter = interprets(program)
+  // Of a wrapper, they are most often those of the command inside, which is read as one.
+  const hasOptions = !isText(program) && !isInterpreter && unwrap(program, raw) === null
   const variables = [...given.assignments]
   readVariables(reader, variables, at)
   if (!isInterpreter && !/^(?:echo|printf)$/.test(program))
     for (const [index, one] of raw.entries()) {
       const [, name = one, value = raw[index + 1] ?? ''] = /^(?:-o|--?)?([\w.:-]+)=(.*)$/s.exec(one) ?? []
       const isNamed = runs.test(name) && (name !== one || /^--?\w|\.\w/.test(one))
-      if (isNamed || (shortRuns.test(one) && (runsWords || alsoShort.test(`${program} ${one}`))))
+      if (isNamed || (shortRuns.test(one) && (hasOptions || alsoShort.test(`${program} ${one}`))))
         readText(reader, value, at)
     }
   if (reader.all.files.size > 0) readFiles(reader, call, at, variables)
@@ -65,13 +68,18 @@ export function readCarried(reader: Reader, call: Call, scope: Scope, given: Giv
   }
   // A module that runs what it is given, such as timeit.
   if (isInterpreter && raw.includes('-m')) for (const one of raw) readText(reader, one, at)
-  if (!runsWords) return
+}
+
+/** Reads the last words of a program that no table knows as a command. */
+export function readLastWords(reader: Reader, call: Call, scope: Scope, given: Given): void {
+  const { program, raw } = call
+  if (isText(program) || interprets(program)) return
   // What is not known to only read changes what it is given.
   const guard = raw.flatMap((one) => targetOf(one, 'write', scope.base) ?? []).filter((one) => one.class === 'guard')
   if (guard.length > 0) record(reader, call, scope, nothing, { targets: guard })
   const inside = raw.findIndex((one) => carriable.test(one.replace(/^.*\//, '')))
-  if (inside !== -1 && inside < raw.length - 1)
-    reader.command(raw.slice(inside), at, { ...nothing, stdin: given.stdin })
+  if (inside === -1 || inside === raw.length - 1) return
+  reader.command(raw.slice(inside), inner(scope, { via: [...scope.via, program] }), { ...nothing, stdin: given.stdin })
 }
 
 /** Reads what variables of the environment hold, which programs run by names of their own. */

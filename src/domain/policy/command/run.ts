@@ -1,5 +1,5 @@
 /** Reads one command by its words: what it is, what it does, and what it runs in turn. */
-import { readCarried } from './carried.ts'
+import { readCarried, readLastWords } from './carried.ts'
 import { type Call, effectsOf, has, sends } from './effects.ts'
 import { runInside } from './inside.ts'
 import { runInterpreter, takeCode } from './interpreter.ts'
@@ -109,6 +109,7 @@ export function runCommand(reader: Reader, words: readonly string[], scope: Scop
     if (wrapped.words !== null) output = reader.command(wrapped.words, at, given)
     return output
   }
+  readLastWords(reader, callOf(program, raw), scope, given)
   const language = interpreters.find(([shape]) => shape.test(program))
   const main =
     language === undefined

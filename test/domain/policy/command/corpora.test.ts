@@ -101,6 +101,7 @@ const notStopped: Record<string, readonly string[]> = {
     'ruby -e "rm -rf /"',
     'perl -e "rm -rf /"',
     'W=\'rm -rf ~\'; "$W"',
+    "watch sh -c 'git reset --hard'",
     'loop() { loop; }; loop',
   ],
   'mentions a command, and runs none': ['cat <<EOF\nrm -rf ~\nEOF'],
