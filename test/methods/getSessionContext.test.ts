@@ -144,8 +144,10 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     expect(await rulesFor({ ...task, project: 'acme/shop' })).toEqual(['drop', 'here', 'sure'])
     await program.call('reviewDecision', { id: kept, outcome: 'failure' }, 'bob')
     expect(await rulesFor(task)).toEqual(['again', 'drop', 'sure'])
-    // Decisions like this one were never of high stakes, and none of them failed.
-    expect(await rulesFor({ task_description: 'Ship the handbook with each chair' })).toEqual(['live'])
+    // Decisions like this one were never of high stakes, and none of them failed. Rules that stop are shown all the same.
+    const handbook = { task_description: 'Ship the handbook with each chair' }
+    expect(await rulesFor(handbook)).toEqual(['live', 'sure'])
+    expect(await rulesFor({ ...handbook, project: 'acme/shop' })).toEqual(['live', 'sure'])
     expect(await rulesFor({})).toEqual(['again', 'sure'])
   })
 

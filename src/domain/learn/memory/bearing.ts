@@ -121,7 +121,9 @@ function canAllHold(conditions: readonly Condition[], situation: Situation): num
 function canApply(rule: LoadedRule, situation: Situation): number {
   if (rule.action === 'log' || rule.mode === 'shadow') return never
   const names = situation.project === null ? [] : [skeleton(situation.project)]
-  return inScope(scopesOf(rule).map(skeleton), names) ? canAllHold(rule.conditions, situation) : never
+  // What an action will be stated to be at stake, precedents do not say: rules that would stop it are shown.
+  const known = rule.action === 'warn' ? situation : { ...situation, stakes: new Set<string>() }
+  return inScope(scopesOf(rule).map(skeleton), names) ? canAllHold(rule.conditions, known) : never
 }
 
 const hasCode = (condition: Condition): boolean =>
