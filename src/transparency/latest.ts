@@ -36,7 +36,7 @@ export async function openLatest(state_dir: string): Promise<LatestCheckpoints> 
   await mkdir(state_dir, { recursive: true, mode: 0o700 })
   const db = new Database(join(state_dir, 'logs.db'))
   // EXTRA also syncs the folder, so that a commit survives a power failure.
-  for (const pragma of ['journal_mode = DELETE', 'synchronous = EXTRA', `busy_timeout = ${timeout_ms}`])
+  for (const pragma of [`busy_timeout = ${timeout_ms}`, 'journal_mode = DELETE', 'synchronous = EXTRA'])
     db.run(`pragma ${pragma}`)
   db.run(
     'create table if not exists latest (origin text primary key, size integer not null, root_hash text not null, note text not null) strict',

@@ -69,7 +69,7 @@ type Outcome = { value: unknown } | { error: unknown }
 /** Larger groups would block the event loop and other processes for too long. */
 const maxGroup = 64
 const beginTimeout_ms = 5_000
-/** Folders are synced this long after a file was put in place, once for all that follow it meanwhile. */
+/** Files and folders are synced this long after a file was put in place, once for all that follow it meanwhile. */
 const settle_ms = 50
 /** The write-ahead log is checkpointed after this time without a commit, so that commits seldom have to. */
 const idle_ms = 1_000
