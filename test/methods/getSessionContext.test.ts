@@ -40,7 +40,7 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     })
     expect(context.relevant_decisions![0]).toMatchObject({ title: 'Buy the dip' })
     expect(context.active_guardrails).toEqual([
-      { id: 'careful', action: 'warn', description: 'Look twice', applies: 'stakes is critical', scopes: [] },
+      { id: 'careful', action: 'warn', description: 'Look twice', applies: 'the stakes are critical', scopes: [] },
     ])
     expect(context.calibration_by_category).toMatchObject([
       { category: 'architecture', decisions: 7, reviewed: 6, interpretation: 'underconfident' },
