@@ -28,6 +28,9 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
     }
   }
   const rest = raw.slice(at)
+  // `-n` reads and runs nothing, except in an interactive shell.
+  const options = raw.slice(0, at)
+  const checksOnly = options.some((one) => /^-\w*n/.test(one)) && !options.some((one) => /^\+|^-\w*i/.test(one))
   const deeper = (via: string, args: readonly string[]): Scope => inner(scope, { via: [...scope.via, via], args })
   if (code !== null) {
     const isUnknown = code.includes(unknown) || code.startsWith('$')
@@ -54,7 +57,7 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
           running: isInput ? scope.running : [...scope.running, file],
         })
   }
-  if (isInput && given.stdin === null) {
+  if (checksOnly || (isInput && given.stdin === null)) {
     record(reader, callOf(program, raw), scope, given, {})
     return noStream
   }
