@@ -76,7 +76,7 @@ test('a session context has at most the tokens that were asked for', () => {
             rules: lines.map((_, at) => ({
               id: `no-high-stakes-${at}`,
               action: 'block',
-              text: 'Confidence below 0.5, or none given. Applies if stakes is high or critical and confidence is below 0.5',
+              text: 'Confidence below 0.5, or none given. Applies if the stakes are high or critical and the confidence is below 0.5',
               scopes: [],
             })),
             degraded: true,

@@ -118,7 +118,7 @@ describe('errors', () => {
     ],
     ['- id: r\n  conditions:\n    - { type: compound, operator: not, conditions: [] }', 'at least one condition'],
     ['- id: r\n  conditions:\n    - { type: semantic, threshold: 2 }', '3:25 threshold: expected'],
-    ['- id: r\n  conditions:\n    - { type: semantic, threshold: high }', '3:25 threshold: expected (number | "auto")'],
+    ['- id: r\n  conditions:\n    - { type: semantic, threshold: high }', '3:25 threshold: expected number or auto'],
     [
       '- id: r\n  conditions:\n    - { type: aggregate, metric: brier, operator: ">", value: 20 }',
       'brier is between 0 and 1',
