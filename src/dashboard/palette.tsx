@@ -74,7 +74,8 @@ function entriesFor(typed: string, view: View): Entry[] {
 
 const mostFound = 5
 const decisionId = /^(?:\d{4}-\d{2}-\d{2}-decision-)?[0-9a-f]{8,12}$/
-const approvalCode = /^[a-z0-9]{4}(?:-[a-z0-9]{4})+$/i
+/** The service reads a code in any case, with its dash or without; a word without a digit is none. */
+const approvalCode = /^(?=.*\d)[a-z0-9]{4}-?[a-z0-9]{4}$/i
 
 /** The pages of the decision, the approval or the agents that the typed text names. */
 function named(typed: string, agents: readonly string[]): Entry[] {

@@ -1,6 +1,7 @@
 /** The address bar, which alone determines what is shown: paths, queries and links. */
 import { type ComponentChildren, createContext, type RefObject } from 'preact'
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { cut } from './figures.ts'
 import type { Session } from './service.ts'
 
 const base = '/dashboard'
@@ -155,6 +156,9 @@ interface Link {
   'aria-label'?: string
 }
 
+/** A link is a name: the rest of a long text is on the page that it leads to. */
+const longest = 200
+
 /** A link to another page. */
 export function To({ path, query, children, ...rest }: Link) {
   const address = addressOf(path, query)
@@ -167,7 +171,7 @@ export function To({ path, query, children, ...rest }: Link) {
   }
   return (
     <a href={address} onClick={follow} {...rest}>
-      {children}
+      {typeof children === 'string' ? cut(children, longest) : children}
     </a>
   )
 }

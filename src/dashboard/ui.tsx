@@ -292,6 +292,8 @@ export const Bounded = ({ text, children }: { text: string; children: ComponentC
     children
   )
 
+export const bounded = (text: string | undefined) => text && <Bounded text={text}>{prose(text)}</Bounded>
+
 /** Names and values; pairs without a value are left out. */
 export function Pairs({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   const given = rows.filter(([, value]) => value)

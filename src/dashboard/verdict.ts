@@ -20,7 +20,6 @@ const partOf = (part: Verdict['subject'], within: Parameters<typeof partWords>[0
 /** How many of the five ranges of confidence are proven to be off. */
 export const rangesOff = ({ recommendations }: Pick<GetCalibrationResult, 'recommendations'>): number =>
   recommendations.filter(({ type }) => type.endsWith('_range')).length
-const ranges = (off: number): string => t.ranges(off)
 
 type Report = Pick<GetCalibrationResult, 'verdict' | 'overall' | 'recommendations'>
 
@@ -56,7 +55,7 @@ function finding(report: Report): string {
   if (isOnlyLate(report)) return t.lately(interval(recent!.gap_low!, recent!.gap_high!, recent!.scored))
   if (isOff(verdict)) return t.all(known)
   const off = rangesOff(report)
-  if (off > 0) return t.noneButRanges(ranges(off), known)
+  if (off > 0) return t.noneButRanges(t.ranges(off), known)
   return interpretation === 'well_calibrated' ? t.none(known) : t.tooFew(known)
 }
 

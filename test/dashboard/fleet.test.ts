@@ -565,6 +565,12 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await page.keyboard.type('migr')
     await page.getByRole('option', { name: /^migrator agent/ }).click()
     await page.waitForURL(/calibration\?agent=migrator/)
+    // The code of a request is read as the service reads it: in any case, without its dash.
+    const { approvals } = (await server.call('listApprovals', { limit: 1 })) as { approvals: { id: string }[] }
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(approvals[0]!.id.replace('-', '').toLowerCase())
+    await page.getByRole('option', { name: /^Approval / }).click()
+    await page.getByRole('heading', { level: 1, name: 'Pay invoice' }).waitFor()
     await visit(page, server.url, `/decisions/${decisions[0]!.id}#deliberation`)
     await page.waitForFunction(() => scrollY > 100)
     quiet()

@@ -11,7 +11,7 @@ import { addressOf, go, To, ToDecision, ToList, useTitle, useView } from '../../
 import { loginAtIssuer, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn } from '../../trail.ts'
-import { Badge, Bounded, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
+import { Badge, bounded, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { bySoonest } from './list.tsx'
@@ -26,9 +26,6 @@ function loginFor(path: string, { max_age_s, acr }: NonNullable<GetApprovalResul
   if (acr !== null) query.set('acr', acr.join(' '))
   return `${path}?${query}`
 }
-
-/** Bounded, so that the buttons stay on the first screen. */
-const bounded = (text: string | undefined) => text && <Bounded text={text}>{prose(text)}</Bounded>
 
 /** Earlier activity that is shown. */
 const before = 10
@@ -202,10 +199,8 @@ function Answer({ of }: { of: GetApprovalResult }) {
             [t.used, of.consumed_at && <When at={of.consumed_at} />],
           ]}
         />
-      ) : agent === of.requester ? (
-        <p>{t.own}</p>
       ) : !isOpen ? (
-        <p>{t.notYou}</p>
+        <p>{agent === of.requester ? t.own : t.notYou}</p>
       ) : (
         <div ref={box} key={of.id}>
           <p class="quiet">{t.keys}</p>

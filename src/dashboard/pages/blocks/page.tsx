@@ -1,13 +1,13 @@
 /** A block: the stopped action, the causes, what would allow it, how similar blocks ended, and a dry run with the same input. */
 import { Agent } from '../../agent.tsx'
 import { Show, useCall } from '../../call.tsx'
-import { none, percent } from '../../figures.ts'
+import { none, percent, time } from '../../figures.ts'
 import { Precedents } from '../../precedents.tsx'
 import { To, useTitle, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
-import { Badge, Empty, List, Pairs, Panel, prose, When } from '../../ui.tsx'
+import { Badge, bounded, Empty, List, Pairs, Panel, When } from '../../ui.tsx'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { TryOut } from '../guardrails/try-out.tsx'
 import { Similar } from './similar.tsx'
@@ -78,10 +78,10 @@ function Found({ entry, policy }: Loaded) {
                   name === 'confidence' && typeof value === 'number'
                     ? percent(value)
                     : typeof value === 'string'
-                      ? prose(value)
+                      ? bounded(value)
                       : value === null || (Array.isArray(value) && value.length === 0)
                         ? null
-                        : prose(yamlOf(value).trimEnd()),
+                        : bounded(yamlOf(value).trimEnd()),
                 ] as const,
             ),
             [t.fields.record, record_id && <code>{record_id}</code>],
@@ -128,7 +128,8 @@ function Causes({ entry, policy }: Loaded) {
               )}
               <p>
                 <strong>{t.remedy}</strong>{' '}
-                {suggestion ?? (rule?.action === 'step_up' ? t.approve : applies ? t.change : none)}
+                {suggestion?.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, time) ??
+                  (rule?.action === 'step_up' ? t.approve : applies ? t.change : none)}
               </p>
               {rule && (
                 <details>

@@ -108,18 +108,8 @@ function DriftHistory({ history }: { history: readonly Point[] }) {
       {history.some(({ brier_score }) => brier_score !== null) && (
         <>
           <div class="sides">
-            <DriftChart
-              name={t.brierScore}
-              history={history}
-              of={(point) => point.brier_score}
-              write={(value) => decimal(value, 2)}
-            />
-            <DriftChart
-              name={t.accuracy}
-              history={history}
-              of={(point) => point.accuracy}
-              write={(value) => percent(value)}
-            />
+            <DriftChart name={t.brierScore} history={history} of="brier_score" write={(value) => decimal(value, 2)} />
+            <DriftChart name={t.accuracy} history={history} of="accuracy" write={(value) => percent(value)} />
           </div>
           <ul class="legend" aria-hidden="true">
             {Object.entries(t.lines).map(([kind, name]) => (
@@ -180,12 +170,12 @@ function DriftChart({
 }: {
   name: string
   history: readonly Point[]
-  of: (point: Point) => Change | null
+  of: 'brier_score' | 'accuracy'
   write: (value: number) => string
 }) {
   const [box, width] = useWidth()
   const { height, left, right, bottom, top, label } = scaled(size)
-  const changes = history.map(of)
+  const changes = history.map((point) => point[of])
   const values = changes.flatMap((change) => (change ? [change.recent, change.historical] : []))
   const ticks = ticksTo(Math.max(0.05, ...values))
   const y = linear(ticks.at(-1)!, [height - bottom, top])

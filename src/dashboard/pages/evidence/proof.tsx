@@ -49,12 +49,13 @@ export function Path({ seq }: { seq: number }) {
     <Show of={loaded}>
       {({ proof, steps }) => (
         <>
-          {steps && (
+          {steps ? (
             <p class={`notice ${steps.at(-1)?.hash === proof.root_hash ? 'good' : 'bad'}`} role="status">
               {steps.at(-1)?.hash === proof.root_hash ? t.proved(seq, whole(proof.size)) : t.notProved}
             </p>
+          ) : (
+            <p class="notice">{t.unchecked}</p>
           )}
-          {!steps && <p class="notice">{t.unchecked}</p>}
           <ol class="path">
             <li>
               {t.leaf(seq)} <code>{proof.leaf_hash}</code>

@@ -113,12 +113,10 @@ export function Inbox() {
                 </Panel>
               )}
               {type !== 'approval' &&
-                (ready.actions.length === 0 ? (
-                  total === 0 ? (
-                    waitingApprovals.total === 0 && <Empty>{chosen || category || agent ? t.noMatch : t.nothing}</Empty>
-                  ) : (
-                    <Empty>{t.beyond}</Empty>
-                  )
+                (total > 0 && ready.actions.length === 0 ? (
+                  <Empty>{t.beyond}</Empty>
+                ) : total === 0 ? (
+                  waitingApprovals.total === 0 && <Empty>{chosen || category || agent ? t.noMatch : t.nothing}</Empty>
                 ) : (
                   <Panel title={t.items} lead={edits ? t.keys : t.keysRead}>
                     <Items actions={ready.actions} />

@@ -164,6 +164,7 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker, agent: string, no
   const reset_at = resetAt(rule, breaker, agent, now_ms)
   const probing = breaker.state === 'half_open'
   const waiting = probing && breaker.probe_decision_id === null
+  const failures = countedFailures(breaker.failures, rule.scope)
   return {
     guardrail_id: breakerId(rule.scope),
     name: `Circuit breaker ${rule.scope}`,
@@ -171,7 +172,7 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker, agent: string, no
       ? `The circuit breaker ${rule.scope} is half-open: nobody reviewed your last probe in time, so another agent may probe first`
       : probing
         ? `The circuit breaker ${rule.scope} is half-open: its probe ${breaker.probe_decision_id} waits for a review`
-        : `The circuit breaker ${rule.scope} is open after ${countedFailures(breaker.failures, rule.scope)} failures`,
+        : `The circuit breaker ${rule.scope} is open after ${failures} ${failures === 1 ? 'failure' : 'failures'}`,
     severity: 'block',
     suggestion: waiting
       ? `Have another agent try, or wait until ${reset_at}`
