@@ -1,5 +1,6 @@
 /** The frame around the pages: login, navigation, and the page of the address. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Bounded } from './bounded.tsx'
 import { cut } from './figures.ts'
 import { Freshness } from './fresh.tsx'
 import { Login } from './login.tsx'
@@ -9,7 +10,6 @@ import { openPalette, Palette } from './palette.tsx'
 import { type Place, Titled, To, usePlace, ViewContext, viewOf } from './route.tsx'
 import { firstSession, logOut, moveTo, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
-import { Bounded } from './ui.tsx'
 import { sendNow, Undo } from './undo.tsx'
 
 interface State {

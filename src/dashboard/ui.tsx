@@ -1,7 +1,7 @@
 /** The parts that every page is made of. */
 import { type ComponentChildren, Fragment } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { none, relative, time, whole } from './figures.ts'
+import { none, relative, time } from './figures.ts'
 import type { Mark } from './texts/mark.ts'
 import { type TermName, terms } from './texts/terms.ts'
 import { texts } from './texts.ts'
@@ -278,21 +278,6 @@ export const prose = (text: string | null | undefined) =>
       {text}
     </span>
   )
-
-/** A text whose first lines are shown until it is opened, so that what follows it stays in sight; a short one is shown as it is. */
-export const Bounded = ({ text, children }: { text: string; children: ComponentChildren }) =>
-  text.length > 300 || text.split('\n').length > 3 ? (
-    <details class="clamped">
-      <summary>
-        {children}
-        <span class="rest">{t.all(whole(text.length))}</span>
-      </summary>
-    </details>
-  ) : (
-    children
-  )
-
-export const bounded = (text: string | undefined) => text && <Bounded text={text}>{prose(text)}</Bounded>
 
 /** Names and values; pairs without a value are left out. */
 export function Pairs({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {

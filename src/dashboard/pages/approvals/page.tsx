@@ -1,7 +1,9 @@
 /** One approval: everything needed to answer the request, and the answer. */
+
 import { useEffect, useRef } from 'preact/hooks'
 import type { GetApprovalResult, Stakes } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
+import { bounded } from '../../bounded.tsx'
 import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { percent } from '../../figures.ts'
 import { Act, LinesField, useResult } from '../../form.tsx'
@@ -11,7 +13,7 @@ import { addressOf, go, To, ToDecision, ToList, useTitle, useView } from '../../
 import { loginAtIssuer, service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { actionIn } from '../../trail.ts'
-import { Badge, bounded, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
+import { Badge, Pairs, Panel, prose, Timeline, When } from '../../ui.tsx'
 import { verdictSentence } from '../../verdict.ts'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { bySoonest } from './list.tsx'

@@ -1,5 +1,7 @@
 /** A block: the stopped action, the causes, what would allow it, how similar blocks ended, and a dry run with the same input. */
+
 import { Agent } from '../../agent.tsx'
+import { bounded } from '../../bounded.tsx'
 import { Show, useCall } from '../../call.tsx'
 import { none, percent, time } from '../../figures.ts'
 import { Precedents } from '../../precedents.tsx'
@@ -7,7 +9,7 @@ import { To, useTitle, useView, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
-import { Badge, bounded, Empty, List, Pairs, Panel, When } from '../../ui.tsx'
+import { Badge, Empty, List, Pairs, Panel, When } from '../../ui.tsx'
 import { ruleText, yamlOf } from '../../yaml.ts'
 import { TryOut } from '../guardrails/try-out.tsx'
 import { Similar } from './similar.tsx'
