@@ -88,6 +88,29 @@ test('a file whose sync fails stays pending, and the next commit writes it again
   await store.close()
 })
 
+test('a disk that syncs nothing any more stops what is written, and all of it goes on with the disk', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const { open } = files
+  const { promise: disk, resolve: goOn } = Promise.withResolvers<void>()
+  const slow = spyOn(files, 'open').mockImplementation(async (path, ...flags) => {
+    if (String(path).endsWith('.yaml')) await disk
+    return open(path, ...flags)
+  })
+  let done = 0
+  const all = Array.from({ length: 3_000 }, async (_, number) => {
+    await store.transaction((tx) => tx.decisions.put(recordOf(number), 0))
+    done++
+  })
+  for (let before = -1; before < done || done === 0; await Bun.sleep(500)) before = done
+  expect(done).toBeWithin(1_000, 2_500)
+  goOn()
+  await Promise.all(all)
+  slow.mockRestore()
+  await store.close()
+  expect(behind(dir, (db) => db.query('select * from pending_files').all())).toEqual([])
+})
+
 // An administrator may write anywhere.
 test.skipIf(process.getuid?.() === 0)('a folder that refuses files refuses the transaction as a whole', async () => {
   const dir = freshDir()

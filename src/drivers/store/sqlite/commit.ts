@@ -71,6 +71,7 @@ const maxGroup = 64
 const beginTimeout_ms = 5_000
 /** Files and folders are synced this long after a file was put in place, once for all that follow it meanwhile. */
 const settle_ms = 50
+const mostUnsynced = 1_000
 /** The write-ahead log is checkpointed after this time without a commit, so that commits seldom have to. */
 const idle_ms = 1_000
 
@@ -92,6 +93,7 @@ export function committer(options: CommitterOptions): Committer {
   let settling: Timer | undefined
   /** When what was put in place is pending no more. */
   let settled: Promise<void> = Promise.resolve()
+  let syncing: Promise<unknown> = Promise.resolve()
   let working: Promise<void> | null = null
   let closed = false
   let seq: number | null = null
@@ -163,6 +165,8 @@ export function committer(options: CommitterOptions): Committer {
     if (files.size > 0 || placing.owes()) {
       await placing.put(temps, files, known)
       settling ??= setTimeout(() => void settle(), settle_ms)
+      // The disk is slower than what is written: all wait for it, instead of a rest that grows.
+      if (placing.unsynced() > mostUnsynced) await syncing
     }
     for (const [at, outcome] of outcomes.entries()) {
       if ('error' in outcome) jobs[at]!.reject(outcome.error)
@@ -174,7 +178,9 @@ export function committer(options: CommitterOptions): Committer {
     clearTimeout(settling)
     settling = undefined
     settled = settled.then(async () => {
-      const clear = await placing.sync()
+      const sync = placing.sync()
+      syncing = sync
+      const clear = await sync
       if (clear !== null) await between(clear)
     })
     return settled

@@ -135,13 +135,9 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Most files that are open at once to be synced. */
-const syncedAtOnce = 64
-
-/** Makes the content of files durable, except of those that are gone. Many at once share commits of the file system's journal. */
+/** Makes the content of files durable, except of those that are gone. One after the other: few threads sync, and one of them has to be free for the log. */
 export async function syncFiles(paths: readonly string[]): Promise<void> {
-  for (let at = 0; at < paths.length; at += syncedAtOnce)
-    await Promise.all(paths.slice(at, at + syncedAtOnce).map(syncFile))
+  for (const path of paths) await syncFile(path)
 }
 
 /**

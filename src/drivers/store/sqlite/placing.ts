@@ -30,6 +30,7 @@ export interface PendingFile {
 }
 
 type Files = ReadonlyMap<string, PendingFile>
+type Placed = ReadonlyMap<string, Omit<PendingFile, 'text'>>
 
 export interface Placing {
   /**
@@ -39,6 +40,8 @@ export interface Placing {
   put(temps: readonly TempFile[], files: Files, known: ReadonlyMap<string, KnownFile>): Promise<void>
   /** Syncs the files that were put in place, and their folders. @returns what makes them pending no more; null if there are none */
   sync(): Promise<(() => Promise<unknown>) | null>
+  /** Number of files in place that wait for {@link sync}. */
+  unsynced(): number
   /** Leaves the files of a committed group to the next one. */
   fail(files: Files, error: unknown): void
   /** Whether files are left of earlier groups. */
@@ -70,7 +73,7 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
   /** Decisions whose files could not be put in place or removed: ids by row number. */
   const failed = new Map<number, string>()
   /** Files in place that are not synced yet, by id. */
-  let placed = new Map<string, PendingFile>()
+  let placed = new Map<string, Omit<PendingFile, 'text'>>()
 
   function addFailed(files: readonly { num: number; id: string }[], error: unknown): void {
     if (files.length === 0) return
@@ -82,7 +85,7 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
   }
   addFailed(unwritten, unwritten[0]?.error)
 
-  const fail = (files: Files, error: unknown) =>
+  const fail = (files: Placed, error: unknown) =>
     addFailed(
       [...files].map(([id, { num }]) => ({ id, num })),
       error,
@@ -113,7 +116,7 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
   }
 
   /** Works under the write lock. @returns whether that was done */
-  async function locked(files: Files, work: () => unknown): Promise<boolean> {
+  async function locked(files: Placed, work: () => unknown): Promise<boolean> {
     try {
       await begin(db, performance.now() + timeout_ms)
       await work()
@@ -141,7 +144,7 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
             place(temp)
             texts.delete(id)
           }
-          placed.set(id, file)
+          placed.set(id, { num: file.num, revision: file.revision })
         }
         const tried = [...failed.keys()]
         const left = tried.length > 0 ? await writePending(tried) : []
@@ -156,7 +159,8 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
       placed = new Map()
       try {
         const paths = [...files.keys()].map((id) => join(root, relativePath(id)))
-        await Promise.all([syncFiles(paths), syncFolders(paths)])
+        await syncFiles(paths)
+        await syncFolders(paths)
       } catch (error) {
         fail(files, error)
         return null
@@ -166,6 +170,7 @@ export function placer({ db, statements, root, log, writePending, unwritten }: P
           for (const { num, revision } of files.values()) clearPending.run(num, revision)
         })
     },
+    unsynced: () => placed.size,
     fail,
     owes: () => failed.size > 0,
   }
