@@ -3,10 +3,9 @@
  * deferrals, and writes the verdict to the audit trail. Every verdict of the program on a live action is given here.
  */
 
-import { hash } from 'node:crypto'
 import type { Violation } from '../../../../sdk/schema/policy.ts'
 import type { AuditEntry, Transaction } from '../../../../sdk/storage/store.ts'
-import { stableJson } from '../../../core/canonical.ts'
+import { jsonSha256 } from '../../../core/digest.ts'
 import { failureLevel } from '../../../core/log.ts'
 import type { GivenVerdict } from '../../../core/observed.ts'
 import { redact } from '../../../core/secrets.ts'
@@ -171,9 +170,7 @@ const scopesOf = ({ category, stakes, tags, project, agent_id: agent }: Action):
 
 // What a verdict leaves: its audit entry, with digests that prove input and result, and the notice of a blocked action.
 
-const sha256 = (value: unknown): string => hash('sha256', stableJson(value), 'hex')
-
-export const inputDigest = (action: Action): string => sha256(action)
+export const inputDigest = (action: Action): string => jsonSha256(action)
 
 const ruleOf = ({ guardrail_id }: Violation): string => guardrail_id
 
@@ -192,7 +189,7 @@ export function verdictDigest(given: Verdict): string {
   add('would_block', given.would_block, itself)
   add('satisfied_by', given.satisfied_by, ({ rule }) => rule)
   add('skipped_for_scope', given.skipped_for_scope, itself)
-  return sha256(content)
+  return jsonSha256(content)
 }
 
 const maxCopy = 8_192
