@@ -4,7 +4,7 @@ import { CstpError, codes } from '../../sdk/errors.ts'
 import type { Services } from '../calls/services.ts'
 import { attributed, audit } from '../core/audit.ts'
 import type { Caller } from '../core/caller.ts'
-import { jsonSha256 } from '../core/digest.ts'
+import { inputSha256 } from '../core/digest.ts'
 import { describeError } from '../core/log.ts'
 import { type Observer, type PassedEnd, traceparentOf } from '../core/observed.ts'
 import { openBudget } from '../domain/gateway/budget.ts'
@@ -79,13 +79,13 @@ export function openGate(options: GatewayOptions): Gate {
     },
     async withheld({ tool, input }) {
       const call = callOf()
-      const detail = { server: name, tool: tool.slice(0, 256), digest: jsonSha256(input), session_id }
+      const detail = { server: name, tool: tool.slice(0, 256), digest: inputSha256(input), session_id }
       await store.transaction((tx) => audit(call, tx, [], detail, ['gateway-pin']))
       return `cstp stopped this call: ${JSON.stringify(tool.slice(0, 100))} is not a tool of ${name} that may be called. It is unknown, hidden by a rule, or new or changed since a person accepted it (cstp gateway pins)`
     },
     async judge(call) {
       await quota.require(caller.agent)
-      const refused = budget.take(call.tool, jsonSha256(call.input), services.now())
+      const refused = budget.take(call.tool, inputSha256(call.input), services.now())
       if (refused !== null) return { kind: 'refuse', reason: `cstp stopped this call: ${refused}` }
       used = true
       const start = services.elapsed()
@@ -121,7 +121,7 @@ export function openGate(options: GatewayOptions): Gate {
     async ended(call: ToolCall, { ok, ...end }: EndOfCall) {
       // It stays recorded as judged, without an end.
       if (ok === null) return
-      budget.ended(call.tool, jsonSha256(call.input), ok)
+      budget.ended(call.tool, inputSha256(call.input), ok)
       const record = () => endCall(callOf(), call, { ok, ...end })
       if (ok && (await isEvidence(services))) return record()
       const failed = (error: unknown) =>
@@ -135,7 +135,7 @@ export function openGate(options: GatewayOptions): Gate {
         const stops = await withholding(call, passing)
         if (stops.length === 0) return null
         const ids = stops.map(({ guardrail_id }) => guardrail_id)
-        const detail = { server: name, tool: passing.tool, digest: jsonSha256(passing.input), session_id }
+        const detail = { server: name, tool: passing.tool, digest: inputSha256(passing.input), session_id }
         await store.transaction((tx) => audit(call, tx, [], detail, ids))
         return stops.map(({ guardrail_id, message }) => `${guardrail_id}: ${message}`).join('; ')
       }).catch((error) => {

@@ -1,6 +1,6 @@
 /** Answers the hooks of agents' clients, event by event, and stores what they report. */
 import type { Transaction } from '../../../sdk/storage/store.ts'
-import { jsonSha256 } from '../../core/digest.ts'
+import { inputSha256, jsonSha256 } from '../../core/digest.ts'
 import type { Astray } from '../../core/observed.ts'
 import { quotedName } from '../../core/quote.ts'
 import { redact } from '../../core/secrets.ts'
@@ -137,12 +137,12 @@ export async function checkCall(
     const { verdict, record_id, would_block, fired, at_ms } = evaluation
     await changeSession(tx, source, place, at_ms, async (before) => {
       const { session, id } = opened(before, tool)
-      const input_digest = jsonSha256(tool.input)
+      const input_digest = inputSha256(tool.input)
       await putAction(tx, key, id, {
         tool: tool.tool.slice(0, 256),
         at_ms,
         input_digest,
-        may_run: runs === undefined ? null : runs === tool.input ? input_digest : jsonSha256(runs),
+        may_run: runs === undefined ? null : runs === tool.input ? input_digest : inputSha256(runs),
         verdict,
         record_id,
         would_block: would_block.length > 0,
@@ -168,7 +168,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
   const source = sourceOf(call)
   const key = sessionKey(source, place)
   const at_ms = call.now()
-  const input_digest = jsonSha256(tool.input)
+  const input_digest = inputSha256(tool.input)
   const kept = keptOf(output)
   const done = ok ? consequenceOf(tool, output, mask) : null
   const name = tool.tool.slice(0, 256)

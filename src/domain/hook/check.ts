@@ -98,6 +98,7 @@ const changesCall = ({ field }: Change): boolean =>
 
 /** The input of a tool as rules changed it; null if only the record changes, or if rules saw it cut or masked. */
 function changedInput({ modified_action, changes }: Evaluation, action: Action, tool: ToolCall): Fields | null {
+  if (changes.length === 0) return null
   const { input } = fieldsOf(modified_action?.context)
   const isAll = changes.filter(changesCall).every(({ field }) => /^context\.(?:command$|input\.)/.test(field))
   const isWhole = JSON.stringify(action.context.input) === JSON.stringify(tool.input)
@@ -200,11 +201,13 @@ export async function checkTool(
     call.log('error', 'a rule of a repository could not be evaluated', { rule, error: String(error) }),
   )
   const subject = { action, stops: [...(why === null ? [] : [stop(why)]), ...own.stops] }
-  const checkedBy = (evaluation: Evaluation): CheckedCall => {
+  let checked: CheckedCall | undefined
+  await judge(call, subject, call.mode, (tx, evaluation) => {
     const input = changedInput(evaluation, action, tool)
     const outcome = withProblem(own.problem, outcomeOf(evaluation, input), call.mode)
     const runs = outcome.kind === 'deny' ? undefined : outcome.kind === 'change' ? outcome.input : tool.input
-    return { outcome, evaluation, runs }
-  }
-  return checkedBy(await judge(call, subject, call.mode, (tx, evaluation) => keep(tx, checkedBy(evaluation))))
+    checked = { outcome, evaluation, runs }
+    return keep(tx, checked)
+  })
+  return checked!
 }

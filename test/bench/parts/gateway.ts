@@ -2,7 +2,8 @@
  * Calls of a tool through the gateway, against the same calls without it; each is judged by 100 rules, and recorded with its end: one at a
  * time, and with 32 in flight. With a tool that answers at once, what a call waits longer is what the gateway works on the other 31: this
  * shows how much it does at most. With tools that take their time, as real ones do, it is what the call itself costs, and the fewer there are
- * a second, the less of the processor's caches is left of the last. And the memory of the service with many sessions, each with its stream.
+ * a second, the less of the processor's caches is left of the last. The same through the protocol's library alone, which judges nothing, is
+ * the least that a gateway can cost. And the memory of the service with many sessions, each with its stream.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -117,6 +118,10 @@ export async function gateway(bench: Bench): Promise<void> {
   bench.add(rowOf(part, `${gated}, 100 rules`, await readFigures(child, through(0), isMade)))
   for (const [at, takes_ms] of times_ms.entries()) {
     const base = bench.add(await busy(itself, takes_ms, tools[at]!, () => to(tools[at]!.port, '/'), null))
+    const bare = await bench.entry('passthrough', `${tools[at]!.url}/`)
+    const passed = await busy('tools/call through its library alone', takes_ms, bare, () => to(bare.port, '/'), null)
+    bench.add({ ...passed, baseline: base.what })
+    await bare.stop()
     bench.add({ ...(await busy(gated, takes_ms, child, through(takes_ms), 1)), baseline: base.what })
   }
   await child.stop()
