@@ -75,6 +75,9 @@ const verdicts: Columns<Entry> = {
 
 const groupRows = 20_000
 
+/** Without it, DuckDB takes a time for one of its own time zone. */
+const logical_type = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } as const
+
 /** Writes a table; a row group whenever enough rows have come. */
 async function openTable<Row>(path: string, columns: Columns<Row>) {
   const { ParquetWriter, fileWriter, schemaFromColumnData } = await import('hyparquet-writer')
@@ -84,7 +87,10 @@ async function openTable<Row>(path: string, columns: Columns<Row>) {
       type,
       data: rows.map((row) => value(row) ?? null),
     }))
-  const writer = new ParquetWriter({ writer: fileWriter(path), schema: schemaFromColumnData({ columnData: of([]) }) })
+  const schema = schemaFromColumnData({ columnData: of([]) }).map((column) =>
+    column.converted_type === 'TIMESTAMP_MILLIS' ? { ...column, logical_type } : column,
+  )
+  const writer = new ParquetWriter({ writer: fileWriter(path), schema })
   let waiting: Row[] = []
   const flush = async () => {
     if (waiting.length > 0) await writer.write({ columnData: of(waiting), rowGroupSize: groupRows })

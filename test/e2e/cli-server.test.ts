@@ -165,6 +165,35 @@ describe('with a server', () => {
     expect(verdict).toMatchObject({ agent: 'local', method: 'cstp.checkGuardrails', verdict: 'allow', allowed: true })
   })
 
+  const duckdb = process.env.CSTP_DUCKDB
+  const isThere = duckdb === undefined ? ' (skipped: CSTP_DUCKDB does not name the folder of @duckdb/node-api)' : ''
+  test.skipIf(duckdb === undefined)(`DuckDB reads the export, and the guide's query agrees${isThere}`, async () => {
+    await run(['call', 'checkGuardrails', '{"action":{"description":"Send it"}}'])
+    const out = join(await testDir(), 'figures')
+    expect(await run(['export', '--format', 'parquet', '--out', out])).toMatchObject({ status: 0 })
+    const { DuckDBInstance } = await import(join(duckdb!, '@duckdb/node-api/lib/index.js'))
+    const connection = await (await DuckDBInstance.create(':memory:')).connect()
+    const rows = async (sql: string): Promise<unknown[][]> => (await connection.runAndReadAll(sql)).getRowsJS()
+    const columns = await rows(
+      `describe select id, created_at, tags, confidence, score from '${out}/decisions.parquet'`,
+    )
+    const kinds = ['VARCHAR', 'TIMESTAMP WITH TIME ZONE', 'JSON', 'DOUBLE', 'DOUBLE']
+    expect(columns.map(([, kind]) => kind)).toEqual(kinds)
+    const guide = await readFile(join(root, 'docs/guide/calibration.md'), 'utf8')
+    const [, query] = /duckdb\.sql\("""([\s\S]+?)"""\)/.exec(guide)!
+    const found = await rows(query!.replace('figures/', `${out}/`))
+    const { buckets } = JSON.parse((await run(['call', 'getCalibration', '{"window":"all"}'])).out)
+    const shown = buckets.filter(({ decisions }: { decisions: number }) => decisions > 0)
+    expect(found.map(([, , n]) => Number(n))).toEqual(shown.map(({ decisions }: { decisions: number }) => decisions))
+    for (const [at, { predicted, actual }] of shown.entries()) {
+      expect(found[at]![0]).toBeCloseTo(predicted, 3)
+      expect(found[at]![1]).toBeCloseTo(actual, 3)
+    }
+    for (const name of ['outcomes', 'verdicts'])
+      expect(Number((await rows(`select count(*) from '${out}/${name}.parquet'`))[0]![0])).toBeGreaterThan(0)
+    connection.closeSync()
+  })
+
   test('query shows a table that fits, JSON for programs, and honest silence', async () => {
     const table = await cstp(['query', 'shopping', 'basket', '--limit', '3'], { ...env, COLUMNS: '72' })
     expect(table.status).toBe(0)
