@@ -107,9 +107,9 @@ testNeeding(['sed', 'cmp'], 'auditor: the bundle holds, a changed copy does not'
     const { json_path } = (await server.call('exportEvidenceBundle', { format: 'json' }, 'root')) as {
       json_path: string
     }
-    await writeFile(join(dir, 'log.key'), await (await server.fetch('/.well-known/cstp-evidence-key')).text())
+    await writeFile(join(dir, 'evidence.pub'), await (await server.fetch('/.well-known/cstp-evidence-key')).text())
     const { out, err, status } = await run(
-      ['sh', join(examples, 'auditor/audit.sh'), json_path, join(dir, 'log.key'), dir],
+      ['sh', join(examples, 'auditor/audit.sh'), json_path, join(dir, 'evidence.pub'), dir],
       { cwd: dir, env },
     )
     expect({ status, err: status === 0 ? '' : err + out }).toEqual({ status: 0, err: '' })

@@ -154,7 +154,7 @@ const verbs = [
     summary: 'Print the verifier key of the checkpoints.',
     about: ['Anyone can use it to check the signature of a checkpoint without the server.'],
     flags: connectionFlags,
-    examples: [['cstp evidence key > log.pub', 'for a witness or an auditor']],
+    examples: [['cstp evidence key > evidence.pub', 'for a witness or an auditor']],
     async run(run) {
       const { verifier_key } = await signed(run)
       await print(run, { verifier_key }, () => `${verifier_key}\n`)

@@ -31,10 +31,10 @@ export const verify = defineCommand({
     against: value('file', 'An older bundle of the same log.'),
   },
   examples: [
-    ['cstp verify evidence.json --key log.key', 'is it intact, and did this log make it?'],
+    ['cstp verify evidence.json --key evidence.pub', 'is it intact, and did this log make it?'],
     ['cstp verify evidence.json --witness witness.pub --note latest.note', 'is it what the witness saw?'],
     ['cstp verify new.json --against old.json', 'was anything rewritten or truncated since?'],
-    ['cstp verify dossier.json --key log.key', 'is everything on one decision as this log signed it?'],
+    ['cstp verify dossier.json --key evidence.pub', 'is everything on one decision as this log signed it?'],
     ['cstp verify receipt.json --policy witnesses.txt', 'is the act in the log, and did enough witnesses see it?'],
     ['cstp verify ./log --key log.key', 'does an exported log give its checkpoint?'],
     ['cstp verify evidence.json --json', 'the report for a program'],

@@ -59,7 +59,10 @@ export const witness = defineCommand({
   },
   examples: [
     ['cstp witness https://cstp.example.com', 'check every minute, until an alarm or Ctrl-C'],
-    ['cstp witness https://cstp.example.com --once --key log.pub', 'from a timer, with the key that the operator gave'],
+    [
+      'cstp witness https://cstp.example.com --once --key evidence.pub',
+      'from a timer, with the key that the operator gave',
+    ],
   ],
   async run({ flags, words, terminal, json, configuration, signal }) {
     const url = urlOf(words[0]!)

@@ -28,7 +28,7 @@ beforeAll(async () => {
     'latest.note': own.cosign(JSON.parse(evidence).checkpoint.note, 1_790_000_000),
     'changed.json': bytesOf('payload'),
     'forged.json': bytesOf('rewritten-own-key'),
-    'log.key': `${log.verifier_key}\n`,
+    'evidence.pub': `${log.verifier_key}\n`,
     'witness.key': own.verifier_key,
   }
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
@@ -80,7 +80,7 @@ describe('what is misunderstood', () => {
     ['cstp verify .', 'who may have signed?'],
     ['cstp verify evidence.json --key nonsense', '--key: expected a key'],
     ['cstp verify evidence.json --key witness.key', 'is the key of a witness'],
-    ['cstp verify evidence.json --witness log.key', 'is the key of a log'],
+    ['cstp verify evidence.json --witness evidence.pub', 'is the key of a log'],
     ['cstp verify evidence.json --rules missing.yaml', 'is not a file of control rules'],
     ['cstp verify evidence.json --rules evidence.json', '--rules: '],
     ['cstp verify evidence.json --against missing.json', "can't read missing.json"],
