@@ -1,5 +1,5 @@
 /** The reference page of the metrics, read from the output of a registry in which each metric was set once. */
-import { createMetrics } from '../surfaces/http/metrics.ts'
+import { createMetrics, workspaceMetrics } from '../surfaces/http/metrics.ts'
 import { page, table } from './markdown.ts'
 
 interface MetricText {
@@ -19,13 +19,14 @@ async function exposed(): Promise<MetricText[]> {
   metrics.authFailure('cstp')
   metrics.delivery('ingested')
   metrics.reindex(1, 1)
-  const text = await metrics.render({
+  const rendered = await metrics.render({
     store: { decisions: { groups: async () => [] } as never, keyed: { list: async () => [] } as never },
     index: { state: async () => ({}) as never },
     evidence: { head: async () => ({ seq: 0 }) as never },
     chain: { latest: () => null },
     pins: async () => [],
   })
+  const text = `${rendered}\n${workspaceMetrics(1, 1, new Map([['payments', 1]]))}`
   return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n((?:[^#\n].*\n?)*)/gm)].map(
     ([, name = '', help = '', type = '', samples = '']) => ({
       name,

@@ -35,6 +35,12 @@ export const serverSettings = {
     whole(0, 1_000_000_000),
     'Requests per minute for each agent, with bursts of up to a sixth of them (up to 100 if the limit is below 600); 0 for no limit.',
   ),
+  workspaces_memory: setting(
+    'server.workspaces_memory',
+    1_610_612_736,
+    whole(0, 1_099_511_627_776),
+    'Resident memory of the process in bytes above which workspaces are closed early, first the one that was not called for the longest time; 0 for no limit.',
+  ),
   trust_proxy: setting(
     'server.trust_proxy',
     0,

@@ -4,6 +4,7 @@ import type { Services } from '../../calls/services.ts'
 import { type Agent, type Caller, defaultWorkspace, seesAll } from '../../core/caller.ts'
 import { githubRoute } from '../../surfaces/http/github.ts'
 import type { Fetch } from '../../surfaces/http/http.ts'
+import { workspaceMetrics } from '../../surfaces/http/metrics.ts'
 import { plainError, type Route, rpcError } from '../../surfaces/http/route.ts'
 import { randomHex } from '../drivers.ts'
 import { isStream } from '../listen.ts'
@@ -15,9 +16,6 @@ import { openSpaces, type SpacesOptions, UnknownWorkspace, WorkspaceAway } from 
 const ofService =
   /^https?:\/\/[^/]+(?:\/?(?:[?#]|$)|\/(?:health|ready|\.well-known|dashboard(?!\/code$)|webhooks)(?:[/?#]|$))/
 const webhooks = '/webhooks/github/'
-
-/** Workspaces with a label of their own in the metrics. */
-const mostLabels = 100
 
 function refusalOf(request: Request, error: unknown): Response {
   const isKnown = error instanceof WorkspaceAway
@@ -113,19 +111,7 @@ export function openWorkspaces(options: SpacesOptions): Workspaces {
     routes: { [webhooks]: ofWebhooks },
     metrics(caller) {
       if (!seesAll(caller) || !areUsed()) return ''
-      const all = [...requests].sort(([, a], [, b]) => b - a)
-      const rest = all.slice(mostLabels).reduce((sum, [, count]) => sum + count, 0)
-      const series = [...all.slice(0, mostLabels), ...(rest > 0 ? [['(others)', rest] as const] : [])]
-      return [
-        '# HELP cstp_workspaces Workspaces that can be used, and those that are open.',
-        '# TYPE cstp_workspaces gauge',
-        `cstp_workspaces{state="active"} ${spaces.names().size}`,
-        `cstp_workspaces{state="open"} ${spaces.opened.size}`,
-        `# HELP cstp_workspace_requests_total Requests by workspace: the ${mostLabels} with the most, and all others together.`,
-        '# TYPE cstp_workspace_requests_total counter',
-        ...series.map(([name, count]) => `cstp_workspace_requests_total{workspace="${name}"} ${count}`),
-        '',
-      ].join('\n')
+      return workspaceMetrics(spaces.names().size, spaces.opened.size, requests)
     },
     reload: spaces.reload,
     close: spaces.close,

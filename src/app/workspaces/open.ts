@@ -15,6 +15,8 @@ import { listWorkspaces, settingsOf } from './folder.ts'
 const idleMs = 30 * 60_000
 /** Above this number, the ones that were not called for the longest time are closed earlier: an open one with 500 decisions takes 18 MB. */
 const mostOpen = 32
+/** Above the limit of memory, one that was called within this time is closed only for another one: its memory is not free at once. */
+const keptMs = 60_000
 /** So many may be closing at once, which takes memory too: then the next one opens when one of them is closed. */
 const mostClosing = 4
 const sweepMs = 10_000
@@ -83,7 +85,7 @@ export interface SpacesOptions {
 export function openSpaces(options: SpacesOptions): Spaces {
   const { settings, access, limits, all, log, open } = options
   const { idle_ms, most_open } = options.bounds ?? { idle_ms: idleMs, most_open: mostOpen }
-  const { data_dir } = settings
+  const { data_dir, workspaces_memory } = settings
   const spaces = new Map<string, Space>()
   const closing = new Map<string, Promise<void>>()
   const known = new Map<string, Promise<Settings>>()
@@ -191,10 +193,11 @@ export function openSpaces(options: SpacesOptions): Spaces {
 
   async function use<T>(name: string, work: (opened: Opened, space: Space) => Promise<T>): Promise<T> {
     if (!namesNow().has(name)) throw new UnknownWorkspace()
+    const isNew = !spaces.has(name)
     const space = spaceOf(name)
     space.busy++
     // Once it is busy, so that it is not closed itself when all others are.
-    makeRoom()
+    makeRoom(isNew && isTight() ? 1 : 0)
     try {
       const opened = await space.opened.catch((cause) => {
         throw new WorkspaceAway("it can't be opened", { cause })
@@ -226,14 +229,18 @@ export function openSpaces(options: SpacesOptions): Spaces {
 
   const idle = () => [...spaces].filter(([, { busy }]) => busy === 0).sort(([, a], [, b]) => a.used_ms - b.used_ms)
 
-  function makeRoom(): void {
-    const over = spaces.size - most_open
+  const isTight = () => workspaces_memory > 0 && process.memoryUsage.rss() > workspaces_memory
+
+  function makeRoom(least = 0): void {
+    const over = Math.max(spaces.size - most_open, least)
     if (over > 0) for (const [name] of idle().slice(0, over)) void end(name)
   }
 
   function sweep(): void {
     const now = namesNow()
     for (const [name, { used_ms }] of idle()) if (!now.has(name) || clock() - used_ms > idle_ms) void end(name)
+    const [oldest] = idle()
+    if (oldest && clock() - oldest[1].used_ms > keptMs && isTight()) void end(oldest[0])
     // Retention and notices go on where nobody calls: each workspace is opened once a day.
     const due = [...now].find((name) => !spaces.has(name) && clock() - (visited.get(name) ?? -dayMs) >= dayMs)
     if (due !== undefined)

@@ -221,7 +221,7 @@ export function openQuota(options: QuotaOptions): Quota {
       const resets_ms = count.day_ms + dayMs
       throw new CstpError(
         'rate_limited',
-        `${agent} has written ${written} bytes today, and may write ${agent_bytes_per_day} (CSTP_AGENT_BYTES_PER_DAY); again from ${timestamp(resets_ms)}`,
+        `${agent} has written ${written} bytes today, and may write ${agent_bytes_per_day} (CSTP_AGENT_BYTES_PER_DAY; of a workspace, store.agent_bytes_per_day in its settings file); again from ${timestamp(resets_ms)}`,
         {
           written_bytes: written,
           limit_bytes: agent_bytes_per_day,

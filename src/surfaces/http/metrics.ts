@@ -159,3 +159,23 @@ export function createMetrics(version: string, known: ReadonlySet<string>, serve
     content_type: registry.contentType,
   }
 }
+
+/** Workspaces with a label of their own. */
+const mostLabels = 100
+
+/** Series by workspace, beside the other metrics. @param requests by workspace */
+export function workspaceMetrics(active: number, open: number, requests: ReadonlyMap<string, number>): string {
+  const all = [...requests].sort(([, a], [, b]) => b - a)
+  const rest = all.slice(mostLabels).reduce((sum, [, count]) => sum + count, 0)
+  const series = [...all.slice(0, mostLabels), ...(rest > 0 ? [['(others)', rest] as const] : [])]
+  return [
+    '# HELP cstp_workspaces Workspaces that can be used, and those that are open.',
+    '# TYPE cstp_workspaces gauge',
+    `cstp_workspaces{state="active"} ${active}`,
+    `cstp_workspaces{state="open"} ${open}`,
+    `# HELP cstp_workspace_requests_total Requests by workspace: the ${mostLabels} with the most, and all others together.`,
+    '# TYPE cstp_workspace_requests_total counter',
+    ...series.map(([name, count]) => `cstp_workspace_requests_total{workspace="${name}"} ${count}`),
+    '',
+  ].join('\n')
+}

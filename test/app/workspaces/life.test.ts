@@ -1,7 +1,7 @@
 /** The life of a workspace: who an issuer puts into it, its own settings, and how it is closed, copied and erased. */
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { loadSettings, type Settings } from '../../../src/app/config/config.ts'
@@ -285,6 +285,37 @@ test('each workspace has its own limit of requests, which agents of another one 
     [defaultOne, [200, 200, 200, 200]],
   ] as const)
     expect([where, await statuses(where)]).toEqual([where, [...found]])
+})
+
+test('each workspace has its own limit of bytes that an agent may write; the refusal says where it is set, and is counted', async () => {
+  const company = atEnd(await startCompany({ red: { store: { agent_bytes_per_day: 4_000 } }, blue: {} }), ({ stop }) =>
+    stop(),
+  )
+  const record = async (where: string, agent: string) =>
+    (await company.rpc(where, agent, 'recordDecision', { ...decision, context: 'x'.repeat(3_000) })).error
+  const found: unknown[] = []
+  for (let made = 0; made < 6 && found.at(-1) === undefined; made++) found.push(await record('red', 'alice'))
+  expect(found.length).toBeWithin(2, 6)
+  expect(found.at(-1)).toMatchObject({
+    code: -32_002,
+    message: expect.stringContaining(
+      'may write 4000 (CSTP_AGENT_BYTES_PER_DAY; of a workspace, store.agent_bytes_per_day',
+    ),
+    data: { limit_bytes: 4_000, retry_after: expect.any(Number) },
+  })
+  for (const [where, agent] of [
+    ['red', 'bob'],
+    ['blue', 'alice'],
+  ] as const)
+    expect(await record(where, agent)).toBeUndefined()
+  const metrics = async (where: string) => (await company.as(where, 'root', '/metrics')).text()
+  const refusal = 'cstp_requests_total{method="cstp.recordDecision",code="-32002"} 1'
+  expect(await metrics('red')).toContain(refusal)
+  expect(await metrics('blue')).not.toContain(refusal)
+  const names = [...(await metrics(defaultOne)).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
+  expect(names).toContain('cstp_workspaces')
+  const page = await readFile(join(root, 'docs/reference/metrics.md'), 'utf8')
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })
 
 test('a workspace is copied while it is in use, refused once it is archived, and erased with its keys and tokens', async () => {

@@ -16,9 +16,13 @@ import { bareEnv, testDir, until } from '../../support/process.ts'
 
 const quiet = Object.assign(() => {}, { flush() {} })
 
-async function spacesOf(names: string[], bounds: { idle_ms: number; most_open: number }) {
+async function spacesOf(
+  names: string[],
+  bounds: { idle_ms: number; most_open: number },
+  own: Record<string, string> = {},
+) {
   const dir = await testDir()
-  const { settings } = await loadSettings({ env: bareEnv(dir), flags: {}, readFile: async () => '' })
+  const { settings } = await loadSettings({ env: bareEnv(dir, own), flags: {}, readFile: async () => '' })
   for (const name of names) await createWorkspace(settings, name)
   const opened: string[] = []
   const embedder = await openHashEmbedder()
@@ -77,6 +81,21 @@ test('more than may be open are called at once: each is kept while it works, and
   for (const name of names) expect(await read(name)).toEqual(['x'])
   expect(spaces.opened.size).toBe(1)
   await spaces.close()
+})
+
+test('above the limit of memory, a workspace that is opened closes the one that was called the longest time ago', async () => {
+  for (const [limit, kept] of [
+    ['1', ['c']],
+    ['0', ['a', 'b', 'c']],
+  ] as const) {
+    const bounds = { idle_ms: 600_000, most_open: 8 }
+    const { spaces, write, read } = await spacesOf(['a', 'b', 'c'], bounds, { CSTP_WORKSPACES_MEMORY: limit })
+    for (const name of ['a', 'b', 'c']) await write(name, 'x')
+    await write('c', 'y')
+    expect([...spaces.opened.keys()]).toEqual([...kept])
+    expect(await read('a')).toEqual(['x'])
+    await spaces.close()
+  }
 })
 
 test('a workspace that works is kept, one that nobody calls is closed', async () => {

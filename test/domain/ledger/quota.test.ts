@@ -47,7 +47,7 @@ forEachBackend((open) => {
       expect(await exhaust([call], 'recordDecision', given)).toBeWithin(5, 20)
       const error = (await call('recordThought', { text: 'one more' }))!
       expect(error.message).toMatch(
-        /^alice has written \d+ bytes today, and may write 100000 \(CSTP_AGENT_BYTES_PER_DAY\); again from 2026-07-02T00:00/,
+        /^alice has written \d+ bytes today, and may write 100000 \(CSTP_AGENT_BYTES_PER_DAY; of a workspace, store\.agent_bytes_per_day in its settings file\); again from 2026-07-02T00:00/,
       )
       expect(error.data).toMatchObject({ limit_bytes: limit, retry_after: 43_200 })
       expect(await call('queryDecisions', { query: 'SQLite' })).toBeNull()
