@@ -135,7 +135,7 @@ function sourced(
   scope: Scope,
   given: Given,
 ): Stream {
-  const isInput = file === '/dev/stdin' || file === '-'
+  const isInput = file === '/dev/stdin' || file === '-' || (file === '' && given.stdin !== null)
   const content = isInput ? given.stdin : contentOf(reader.all, resolve(file, scope.base))
   if (content?.text != null)
     return reader.line(content.text, {

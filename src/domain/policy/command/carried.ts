@@ -54,7 +54,7 @@ export function readCarried(reader: Reader, call: Call, scope: Scope, given: Giv
   const hasOptions = !isText(program) && !isInterpreter && unwrap(program, raw) === null
   const variables = [...given.assignments]
   readVariables(reader, variables, at)
-  if (!isInterpreter && !/^(?:echo|printf)$/.test(program))
+  if (!isInterpreter && !/^(?:echo|printf|cstp)$/.test(program))
     for (const [index, one] of raw.entries()) {
       const [, name = one, value = raw[index + 1] ?? ''] = /^(?:-o|--?)?([\w.:-]+)=(.*)$/s.exec(one) ?? []
       const isNamed = runs.test(name) && (name !== one || /^--?\w|\.\w/.test(one))

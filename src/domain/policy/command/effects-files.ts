@@ -113,7 +113,10 @@ export const archive: Effect = (call, add) => {
   const old = /^[A-Za-z]+$/.test(call.raw[0] ?? '') ? call.raw[0]! : ''
   const isCreating = has(call, '-c', '--create') || old.includes('c')
   const file = call.values['-f'] ?? (old.includes('f') ? call.raw[1] : undefined)
-  const rest = call.args.filter((one) => one !== old && one !== file)
+  const folder = call.values['-C']
+  const rest = call.args.flatMap((one) =>
+    one === old || one === file ? [] : folder === undefined || /^[/~]/.test(one) ? [one] : [`${folder}/${one}`],
+  )
   if (isCreating) {
     for (const one of rest) add(one, has(call, '--remove-files') ? 'delete' : 'read', true)
     if (file !== undefined && file !== '-') add(file, 'write')
@@ -143,9 +146,9 @@ export const inPlace: Effect = (call, add) => {
     add(one, !edits ? 'read' : empties ? 'delete' : /\.git\/hooks\//.test(one) ? 'overwrite' : 'write')
 }
 
-export const secondOf =
-  (effect: (path: string, add: Parameters<Effect>[1]) => void): Effect =>
-  (call, add) => {
-    const to = last(call.args)
-    if (to !== undefined && call.args.length > 1) effect(to, add)
-  }
+/** Editors, which write by commands of options or of their input. */
+export const scripted: Effect = (call, add) => {
+  const empties = call.raw.some((one) => /(?:%|1,\$)d/.test(one))
+  const writes = /^e[dx]$/.test(call.program) || call.raw.some((one) => /^\+?(?:.*[|:])?(?:wq?a?|x|up)!?$/.test(one))
+  for (const one of call.args) add(one, empties ? 'overwrite' : writes ? 'write' : 'read')
+}

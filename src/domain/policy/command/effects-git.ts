@@ -29,6 +29,7 @@ export const git: Effect = (call, add, host) => {
     for (const one of rest) add(one, 'delete', has(call, '-r'))
   for (const one of discarded(call))
     if (!generated.test(one)) add(one.replace(/^:\/$/, '.').replace(/^:(?:\/|\(top\))/, './'), 'overwrite')
+  if (/^(?:diff|show|cat-file|log)$/.test(word ?? '')) for (const one of rest) add(one.replace(/^[^:]*:/, ''), 'read')
   if (word === 'worktree' && rest[0] === 'remove' && has(call, '--force')) add(rest[1] ?? '.', 'overwrite')
   if (word === 'clone') host(rest[0] ?? '?')
   if (word === 'push' || word === 'fetch' || word === 'pull' || word === 'ls-remote') host(rest[0] ?? 'origin')

@@ -15,8 +15,8 @@ import {
   readFrom,
   remove,
   removeWindows,
+  scripted,
   search,
-  secondOf,
 } from './effects-files.ts'
 import { git } from './effects-git.ts'
 import { cloudFiles, connect, download, sends, transfer } from './effects-network.ts'
@@ -41,9 +41,10 @@ const table: Record<string, Effect> = {
     devices,
   ),
   ...all(
-    'cat bat batcat less more head tail tac nl strings xxd od hexdump base64 base32 sort uniq cut paste diff type get-content gc fold rev gzip vi vim nano code open pbcopy gpg',
+    'cat bat batcat less more head tail tac nl strings xxd od hexdump base64 base32 sort uniq cut paste diff type get-content gc fold rev gzip nano code open pbcopy gpg',
     readFrom(0),
   ),
+  ...all('vi vim nvim ex ed red', scripted),
   ...all('grep egrep fgrep rg ag awk gawk mawk jq', readFrom(1)),
   ...all('gsutil aws gcloud', cloudFiles),
   ...all('shred truncate sponge set-content out-file clear-content', every('overwrite')),
@@ -64,7 +65,13 @@ const table: Record<string, Effect> = {
     if (/^(?:copy|copyto|sync|move|moveto|cat)$/.test(verb ?? '') && /^:?[\w-]+(?:,[^:]*)?:/.test(paths[1] ?? ''))
       add(paths[0] ?? '', 'send', true)
   },
-  ln: secondOf((to, add) => add(to, 'write')),
+  ln: (call, add) => {
+    const [from, to] = call.args
+    if (to !== undefined) add(to, from === '/dev/null' && has(call, '-f') ? 'overwrite' : 'write')
+  },
+  robocopy: ({ args, raw }, add) => {
+    if (raw.some((one) => /^\/(?:mir|purge)$/i.test(one))) add(args[1] ?? '', 'delete', true)
+  },
   tee: (call, add) => {
     for (const one of call.args) add(one, has(call, '-a') ? 'write' : 'overwrite')
   },

@@ -22,6 +22,7 @@ export const grammars: Record<string, Grammar> = {
   chown: { same: '-R --recursive', long: '--recursive', values: '--reference --from' },
   chgrp: { same: '-R --recursive', long: '--recursive', values: '--reference' },
   cp: { same: '-r --recursive -R -a --archive, -t --target-directory', values: '-t --target-directory -S --suffix' },
+  install: { values: '-m --mode -o --owner -g --group -t --target-directory -S --suffix' },
   mv: { same: '-t --target-directory', values: '-t --target-directory -S --suffix' },
   shred: { same: '-u --remove', values: '-n --iterations -s --size' },
   truncate: { same: '-s --size', values: '-s --size -r --reference' },

@@ -39,7 +39,8 @@ export const container: Run = (call, { reader, at, scope, given }) => {
     return {}
   }
   if (verb === 'exec') {
-    const words = afterOptions(rest, '-e --env -u --user -w --workdir --env-file --index').slice(1)
+    const after = call.raw.slice(call.raw.indexOf(verb) + 1)
+    const words = afterOptions(after, '-e --env -u --user -w --workdir --env-file --index').slice(1)
     if (words.length > 0) reader.command(words, { ...at, base: elsewhere }, { ...nothing, stdin: given.stdin })
     return {}
   }
@@ -57,7 +58,9 @@ export const container: Run = (call, { reader, at, scope, given }) => {
     const mounts = mountsOf(call, scope.base)
     const words = rest.slice(1)
     const entry = call.values['--entrypoint']
-    const all = entry === undefined ? words : [entry, ...words]
+    // Options alone are those of the program that an image is named after.
+    const named = /^-/.test(words[0] ?? '') ? /([\w-]+)(?:[:@][^/]*)?$/.exec(rest[0]!)?.[1] : undefined
+    const all = [entry ?? named, ...words].filter((one) => one !== undefined)
     // Other folders of a new container end with it.
     const folder = call.values['-w'] ?? call.values['--workdir'] ?? '/'
     if (all.length > 0)

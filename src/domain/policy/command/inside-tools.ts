@@ -199,6 +199,12 @@ const escapes: readonly [program: RegExp, line: RegExp][] = [
 
 /** `e` of sed runs what it reads. */
 export const sed: Run = ({ raw }, { lines, given }) => {
+  lines(
+    ...raw.flatMap(
+      (one) =>
+        /^s([/|#,])(?:\\.|(?!\1).){0,400}\1(.{0,400})\1[gpI\d]*e$/s.exec(one)?.[2]?.replace(/\\(.)/g, '$1') ?? [],
+    ),
+  )
   if (
     given.stdin === null ||
     !raw.some((one) =>

@@ -1,6 +1,6 @@
 /** Interpreters, and the code that they run: of an option, a file or their input. */
 import { readCode } from './code.ts'
-import { effectsOf } from './effects.ts'
+import { effectsOf, hasEffect } from './effects.ts'
 import type { ReadCode } from './hidden.ts'
 import type { CodeSource } from './model.ts'
 import { noStream, type Stream } from './output.ts'
@@ -71,7 +71,7 @@ export function takeCode(
     ...(given.stdin?.secrets ?? []),
   ]
   if (read.sends) for (const one of secrets) targets.push({ ...one, access: 'send' })
-  const call = language === 'perl' || language === 'ruby' ? callOf(program, raw) : null
+  const call = hasEffect(program) ? callOf(program, raw) : null
   const edited =
     call === null
       ? []

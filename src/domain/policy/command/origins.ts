@@ -20,7 +20,10 @@ export function noteOrigins(
   const put = downloads ? download : secrets.length > 0 ? { ...noStream, secrets } : null
   if (put !== null)
     for (const { access, path } of targets) if (access === 'write' || access === 'overwrite') all.files.set(path, put)
-  if (program === 'wget' || (program === 'curl' && flags.includes('-O')))
+  // What comes out of a pipe with a name is written by another command, perhaps one that reads the network.
+  if (program === 'mkfifo')
+    for (const one of args) all.files.set(resolve(one, base) ?? one, { ...noStream, source: 'decoded' })
+  if (/^(?:wget|aria2c|axel)$/.test(program) || (program === 'curl' && flags.includes('-O')))
     for (const one of args) {
       const name = one.replace(/[?#].*$/, '').replace(/^.*\//s, '')
       const path = resolve(name, { ...base, cwd: resolve(values['-P'] ?? '.', base) })

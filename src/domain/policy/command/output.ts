@@ -16,6 +16,8 @@ export interface Stream {
   paths: string[]
   /** The part of a text that is known, if not all of it is. */
   part?: string
+  /** It is an edited script: to run it is to run that file. */
+  script?: boolean
 }
 
 export const noStream: Stream = { text: null, source: 'output', from: [], secrets: [], paths: [] }
@@ -32,6 +34,24 @@ export const joined = (a: Stream | null, b: Stream): Stream =>
         paths: [...a.paths, ...b.paths],
         part: `${a.text ?? a.part ?? ''}${b.text ?? b.part ?? ''}`,
       }
+
+/** Files that are run or sourced, unlike pages, data and lists. */
+const scripts = /(?:^|\/)(?:\.env[\w.-]*|\.\w*(?:rc|profile)|[\w.-]+\.(?:sh|bash|zsh|env|tpl))$/
+/** Whether a program only takes lines out of a script or fills it in. */
+const edits = (program: string, raw: readonly string[], flags: readonly string[]): boolean =>
+  /^(?:cat|head|tail|e?grep|tac|cut|g?sed)$/.test(program) ||
+  (program === 'tr' && flags.includes('-d')) ||
+  (/^[gm]?awk$/.test(program) && raw.every((one) => !one.includes('"')))
+/** The texts that `sed` puts in. */
+const putIn = (raw: readonly string[]): string =>
+  raw
+    .flatMap((one) => [
+      ...[...one.slice(0, 2_000).matchAll(/s([/|#,!@])(?:\\.|(?!\1).)*\1((?:\\.|(?!\1).)*)\1/gs)].map(([, by, text]) =>
+        text!.replaceAll(`\\${by}`, by!),
+      ),
+      ...[...one.slice(0, 2_000).matchAll(/(?:^|[;{\n])[\d$,]*[aic]\\?\s*([^\n]+)/g)].map(([, text]) => text!),
+    ])
+    .join('\n')
 
 /** What is known of several texts that are put together. */
 export const mixed = (all: readonly Stream[]): Stream => ({
@@ -81,7 +101,10 @@ export function outputOf(
   const before = input ?? noStream
   const from = [program, ...(program === 'git' && args[0] === 'diff' ? ['git diff'] : []), ...before.from].slice(0, 16)
   const passed = passing.has(program) ? before.secrets : []
+  const script =
+    edits(program, raw, flags) && (input === null ? scripts.test(args.at(-1) ?? '') : before.script === true)
   const stream = (text: string | null, source: CodeSource, paths: string[] = []): Stream => ({
+    ...(script && { script, part: `${before.part ?? ''}\n${/^g?sed$/.test(program) ? putIn(raw) : ''}` }),
     text: known(text),
     source: known(text) === null && source === 'text' ? 'output' : source,
     from,
@@ -204,7 +227,9 @@ export function outputOf(
     return stream(
       null,
       program === 'cat' && hasFiles && before.from.length === 0 ? 'file' : source,
-      /^(?:sort|uniq|head|tail)$/.test(program) ? before.paths : [],
+      /^(?:sort|uniq|head|tail)$/.test(program)
+        ? before.paths
+        : before.paths.map((one) => one.replace(/[^/]*$/, unknown)),
     )
   }
   if (downloaders.has(program)) return stream(null, 'download')

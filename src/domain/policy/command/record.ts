@@ -54,7 +54,7 @@ export function runOpaque(reader: Reader, program: string, raw: readonly string[
 export const worstOf = (all: readonly Stream[], makes = makesText): CodeSource =>
   mixed(
     all.map((one) =>
-      one.text === null && /^(?:output|file)$/.test(one.source) && one.from.some(makes)
+      one.text === null && !one.script && /^(?:output|file)$/.test(one.source) && one.from.some(makes)
         ? { ...one, source: 'decoded' }
         : one,
     ),

@@ -133,6 +133,8 @@ const asksForHelp = (program: string, raw: readonly string[]): boolean =>
   unwrap(program, raw) === null &&
   interpreters.every(([shape]) => !shape.test(program))
 
+const builds = /\/(?:configure|autogen\.sh|bootstrap(?:\.sh)?|buildconf|gradlew|mvnw|build\.sh)$/
+
 /** A file that this line downloaded or wrote, run by its path; null for any other. */
 function ranFile(
   reader: Reader,
@@ -147,6 +149,8 @@ function ranFile(
   const content = contentOf(reader.all, path)
   if (content === undefined) return null
   const { text, source } = content
+  // What builds a program is unpacked or cloned to be run.
+  if (source === 'download' && !reader.all.files.has(path) && builds.test(path)) return null
   if (text === null) {
     record(reader, callOf(program, raw), scope, given, { code_from: source, opaque: true })
     return noStream
@@ -164,7 +168,11 @@ const passesWords = /^(?:echo|printf)$/
 
 /** Commands whose output is a secret. */
 const printsSecrets =
-  /^(?:gh auth (?:token|status .*(?:-t|--show-token))|glab auth token|gcloud auth (?:application-default )?print-|az account get-access-token|aws (?:configure get|configure export-credentials|sts get-session|secretsmanager get-secret|ssm get-parameter|ecr get-login)|heroku auth:token|security (?:find-\w+-password|dump-keychain|export)|secret-tool (?:lookup|search)|pass (?:show |-c )?\w|op (?:read|item get)|bw (?:get|list|export)|lpass show|vault (?:read|kv get|token lookup)|doppler secrets|kubectl (?:.* )?get secrets?|oc (?:whoami -t|get secret)|git credential fill|npm token|docker-credential-\S+ get|gpg(?:2)? (?:.* )?(?:--export-secret|-d|--decrypt)|sops (?:-d|--decrypt)|keyring get|infisical secrets|fnox get|chezmoi secret|history) /
+  /^(?:gh auth (?:token|status .*(?:-t|--show-token))|glab auth token|gcloud auth (?:application-default )?print-|az account get-access-token|aws (?:configure get|configure export-credentials|sts get-session|secretsmanager get-secret|ssm get-parameter|ecr get-login)|heroku auth:token|security (?:find-\w+-password|dump-keychain|export)|secret-tool (?:lookup|search)|pass (?:show |-c )?\w|op (?:read|item get)|bw (?:get|list|export)|lpass show|vault (?:read|kv get|token lookup)|doppler secrets|kubectl (?:.* )?get secrets?|oc (?:whoami -t|get secret)|git credential fill|npm token |docker-credential-\S+ get|gpg(?:2)? (?:.* )?(?:--export-secret|-d|--decrypt)|sops (?:-d|--decrypt)|keyring get|infisical secrets|fnox get|chezmoi secret|history )/
+
+/** Programs that print a token, with the hosts that it is for. */
+const ownHosts =
+  /^(?:gh (?:api\.)?github\.com|glab gitlab\.com|gcloud [\w-]+\.(?:googleapis\.com|[\w.-]*run\.app)|az (?:management\.azure|dev\.azure|graph\.microsoft)\.com|[\w-]+ (?:localhost|127\.0\.0\.1))$/
 
 const printed = (text: string): Stream => ({ ...noStream, text: text.includes(unknown) ? null : text, source: 'text' })
 
@@ -186,7 +194,9 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
   }
   noteOrigins(reader, call, scope, given, targets, hosts.length > 0, secrets)
   if (sends(call)) {
-    const streamed = [...(given.stdin?.secrets ?? []), ...given.substituted.flatMap((one) => one.secrets)]
+    const streamed = [...(given.stdin?.secrets ?? []), ...given.substituted.flatMap((one) => one.secrets)].filter(
+      ({ path }) => hosts.length === 0 || !hosts.every((host) => ownHosts.test(`${path} ${host}`)),
+    )
     for (const one of streamed) targets.push({ ...one, access: 'send' })
   }
   for (const target of targets)
@@ -227,7 +237,7 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
     printsSecrets.test(`${call.program} ${call.raw.slice(0, 6).join(' ')} `)
   if (dumps)
     secrets.push({
-      path: 'environment',
+      path: call.program === 'printenv' ? 'env' : call.program,
       class: 'secret',
       access: 'read',
       outside: true,

@@ -33,6 +33,10 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
   const checksOnly = options.some((one) => /^-\w*n/.test(one)) && !options.some((one) => /^\+|^-\w*i/.test(one))
   const deeper = (via: string, args: readonly string[]): Scope => inner(scope, { via: [...scope.via, via], args })
   if (code !== null) {
+    if (checksOnly) {
+      record(reader, callOf(program, raw), scope, given, {})
+      return noStream
+    }
     const isUnknown = code.includes(unknown) || code.startsWith('$')
     const source = isUnknown ? sourceOf(reader, [code], scope, { ...given, stdin: null }) : 'text'
     record(reader, callOf(program, raw), scope, given, {
