@@ -3315,7 +3315,7 @@ export interface DriftReport {
     /** Value since the change; of an `info` alert, in the recent period. */ recent_value: number
     /** Value before the change; of an `info` alert, in the historical period. */ historical_value: number
     /** Change in per cent; null if the historical value is 0. */ change_pct: number | null
-    /** Probability of such evidence by chance alone. */ p_value: number
+    /** Probability of such evidence by chance alone, at least 0.0001. */ p_value: number
     /** `info` if only the two periods differ, which chance may explain; `critical` from twice the threshold. */
     severity: 'info' | 'warning' | 'critical'
   }[]
@@ -3377,7 +3377,10 @@ export interface FigureChange {
   /** Value in the recent period. */ recent: number
   /** Value in the historical period. */ historical: number
   /** Recent minus historical value. */ change: number
-  /** Probability of such a deterioration by chance alone; given at each point, with or without an alert. */
+  /**
+   * Probability of such a deterioration by chance alone, at least 0.0001; given at each point, with or without an
+   * alert.
+   */
   p_value: number
 }
 
@@ -3778,7 +3781,8 @@ export interface Verdict {
      * claim; `open` if there are too few decisions to tell.
      */
     finding: 'shown' | 'none' | 'open'
-    /** Probability of such a resolution if confidence had nothing to do with results. */ p_value: number
+    /** Probability of such a resolution if confidence had nothing to do with results, at least 0.0001. */
+    p_value: number
   } | null
 }
 

@@ -93,7 +93,10 @@ export const Verdict = v.object({
             '`shown` if successes rise with confidence; `none` if results contradict the differences that the confidences claim; `open` if there are too few decisions to tell.',
           ),
         ),
-        p_value: v.pipe(fraction, d('Probability of such a resolution if confidence had nothing to do with results.')),
+        p_value: v.pipe(
+          fraction,
+          d('Probability of such a resolution if confidence had nothing to do with results, at least 0.0001.'),
+        ),
       }),
     ),
     d('Test of the resolution of all decisions; null with fewer than 20, or if confidence or results never differ.'),

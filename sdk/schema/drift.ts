@@ -12,7 +12,9 @@ export const FigureChange = v.object({
   change: v.pipe(v.number(), d('Recent minus historical value.')),
   p_value: v.pipe(
     fraction,
-    d('Probability of such a deterioration by chance alone; given at each point, with or without an alert.'),
+    d(
+      'Probability of such a deterioration by chance alone, at least 0.0001; given at each point, with or without an alert.',
+    ),
   ),
 })
 const change = (about: string) =>
@@ -75,7 +77,7 @@ export const DriftReport = v.object({
           d('Value before the change; of an `info` alert, in the historical period.'),
         ),
         change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null if the historical value is 0.')),
-        p_value: v.pipe(fraction, d('Probability of such evidence by chance alone.')),
+        p_value: v.pipe(fraction, d('Probability of such evidence by chance alone, at least 0.0001.')),
         severity: v.pipe(
           v.picklist(['info', 'warning', 'critical']),
           d('`info` if only the two periods differ, which chance may explain; `critical` from twice the threshold.'),

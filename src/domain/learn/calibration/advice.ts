@@ -42,19 +42,20 @@ export function inPoints({ low, high }: Interval): string {
 export const instead = (gap: number): string =>
   `state about ${points(gap)} points ${gap < 0 ? 'less' : 'more'} confidence`
 
-/** The decisions of a part in words. Others chose its names, so all but plain ones are quoted. */
-export function partName({ by, key }: Pick<NonNullable<Verdict['proven_by']>, 'by' | 'key'>): string {
+type Part = NonNullable<Verdict['proven_by']>
+
+/** The decisions of a part in words, with their period. Others chose its names, so all but plain ones are quoted. */
+export function partName({ by, key, period }: Pick<Part, 'by' | 'key'> & Partial<Pick<Part, 'period'>>): string {
   const words = {
     agent: (name: string) => `by ${name}`,
     category: (name: string) => `in ${name}`,
     stakes: (name: string) => `at ${name} stakes`,
   }
   const values = by.includes('_') ? key.split(separator) : [key]
-  return by
-    .split('_')
-    .map((name, at) => words[name as keyof typeof words](quotedName(values[at]!)))
-    .join(' ')
+  const names = by.split('_').map((name, at) => words[name as keyof typeof words](quotedName(values[at]!)))
+  return [...names, ...(period === 'recent' ? [lately] : [])].join(' ')
 }
+const lately = 'of the last 30 days'
 
 /** Advice for each miscalibrated bucket whose interval excludes the stated confidence. */
 const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
@@ -81,7 +82,7 @@ function wholeGap({ recent, subject }: Verdict, { calibration_gap, gap_low, gap_
   const all = { of: 'These decisions', gap: calibration_gap!, low: gap_low!, high: gap_high!, n: scored }
   if (all.low > 0 || all.high < 0 || recent === null) return all
   const { calibration_gap: gap, gap_low: low, gap_high: high, scored: n } = recent
-  const of = `The decisions ${subject ? `${partName(subject)} ` : ''}of the last 30 days`
+  const of = `The decisions ${subject ? partName({ ...subject, period: 'recent' }) : lately}`
   return low === null || high === null ? all : { of, gap, low, high, n }
 }
 

@@ -3,7 +3,7 @@
 import type { DriftFinding, DriftReport } from '../../../../sdk/schema/drift.ts'
 import { brierOf, countOf, meanOf, minScored, round, type Scored } from '../../../core/figures.ts'
 import type { Change } from './change.ts'
-import { type Counted, permutationTest } from './permutation.ts'
+import { type Counted, permutationTest, shownP } from './permutation.ts'
 import { standingDays } from './standing.ts'
 
 export const historicalDays = 90
@@ -74,7 +74,7 @@ export function driftPoint(
     const { now, then, p } = compare(measure, recent, historical, { brier: 0, accuracy: 0 })
     const [after, before] = [round(now), round(then)]
     // The difference of the rounded figures, as readers would compute it.
-    return { recent: after, historical: before, change: round(after - before), p_value: round(p()) }
+    return { recent: after, historical: before, change: round(after - before), p_value: shownP(p()) }
   })
   return { drift_detected, ...counts, brier_score: score!, accuracy: rate! }
 }
@@ -84,7 +84,7 @@ const alertOf = ({ type, now, then }: Comparison, p_value: number, severity: Dri
   recent_value: round(now),
   historical_value: round(then),
   change_pct: then === 0 ? null : round((100 * (now - then)) / then),
-  p_value: round(p_value),
+  p_value: shownP(p_value),
   severity,
 })
 

@@ -1,5 +1,5 @@
 /** How likely chance alone splits a history this unevenly: a permutation test over counted figures. */
-import { countOf, meanOf } from '../../../core/figures.ts'
+import { countOf, meanOf, round } from '../../../core/figures.ts'
 
 /** The number of decisions with one figure. */
 export interface Counted {
@@ -39,6 +39,9 @@ function sumsOf(pool: readonly Counted[], size: number, random: () => number): (
     return sum
   }
 }
+
+/** A p-value as it is shown: never 0, as chance alone explains anything now and then. */
+export const shownP = (p: number): number => Math.max(0.0001, round(p))
 
 /** Share of a normal distribution beyond `z` deviations. @see Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.26 */
 export function upperTail(z: number): number {

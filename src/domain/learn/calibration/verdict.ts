@@ -15,7 +15,7 @@ import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { ScoreSum } from '../../../../sdk/storage/groups.ts'
 import { interpret, minScored, round, type Scored } from '../../../core/figures.ts'
 import type { Interval } from './interval.ts'
-import { upperTail } from './permutation.ts'
+import { shownP, upperTail } from './permutation.ts'
 import { type Resolution, resolutionOf } from './resolution.ts'
 import { harmOf, isPast, nowOf, type Standing, sidesOf } from './standing.ts'
 import {
@@ -208,7 +208,7 @@ export function verdictOf(groups: readonly Scored[], sums: readonly ScoreSum[], 
       subject: subject && { by: subject.by, key: subject.key },
       ...sidesOf(of),
       harm: round(harmOf(of)),
-      resolution: resolution && { finding: resolution.finding, p_value: round(resolution.p_value) },
+      resolution: resolution && { finding: resolution.finding, p_value: shownP(resolution.p_value) },
     }
   }
   if (whole.count < minScored) return answer('insufficient_data', null, null)

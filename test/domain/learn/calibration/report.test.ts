@@ -11,6 +11,7 @@ import {
   scoredOf,
   wilson,
 } from '../../../../src/core/figures.ts'
+import { partName } from '../../../../src/domain/learn/calibration/advice.ts'
 import { report } from '../../../../src/domain/learn/calibration/report.ts'
 import * as fc from '../../../support/property.ts'
 import { sharedText } from '../../../support/shared.ts'
@@ -292,6 +293,21 @@ test('advice says what to state instead, the worst first', () => {
   expect(report(groupsOf(of(0.9, 3, 0))).recommendations).toMatchObject([
     { type: 'insufficient_data', severity: 'info', message: expect.stringContaining('at least 2 more') },
   ])
+})
+
+test.each<['recent' | undefined, string]>([
+  ['recent', 'in security of the last 30 days'],
+  [undefined, 'in security'],
+])('a part that is proven by %p decisions is named with its period', (period, expected) =>
+  expect(partName({ by: 'category', key: 'security', period })).toBe(expected),
+)
+
+test('a p-value is never 0', () => {
+  const sure = [0.99, 0.01].flatMap((confidence) =>
+    Array<Judged>(300).fill({ confidence, outcome: confidence > 0.5 ? 'success' : 'failure' }),
+  )
+  const { finding, p_value } = report(groupsOf(sure)).verdict.resolution!
+  expect({ finding, p_value }).toEqual({ finding: 'shown', p_value: 0.0001 })
 })
 
 test('advice needs five decisions in a range', () => {
