@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
 import { broken, partOf, type Row, rowsOf, shop, type Told } from './classes.ts'
+import { lossesOf, signTest } from './losses.ts'
 
 let embedder: Embedder
 beforeAll(async () => {
@@ -26,6 +27,15 @@ test('a part has so many decisions, and only questions that it answers or that n
     expect(kind === 'off-topic' || (expected.length > 0 && expected.every((one) => held.has(one)))).toBe(true)
 })
 
+test.each([
+  [1, 0, 0.5],
+  [2, 1, 0.5],
+  [5, 0, 1 / 32],
+  [6, 1, 1 / 16],
+])('chance gives %i lost and %i won questions with a probability of %p', (lost, won, p) =>
+  expect(signTest(lost, won)).toBeCloseTo(p, 12),
+)
+
 test('each broken rule is reported', () => {
   const answer = (by: string, at: number): Told => ({
     by,
@@ -41,5 +51,8 @@ test('each broken rule is reported', () => {
   ]).flat()
   const off: Told = { by: 'hybrid', kind: 'off-topic', expected: [], ranked: [], precedent: 'found' }
   const row: Row = { corpus: 'one', size: 10, draws: 1, told: [...told, off] }
+  expect(lossesOf(row)).toContainEqual(
+    expect.objectContaining({ kind: 'all', k: 1, leg: 'semantic', lost: 10, won: 0 }),
+  )
   expect(broken(row).join('\n')).toMatch(/recall@1.*recall@5.*denied.*recognised/s)
 })

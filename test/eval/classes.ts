@@ -238,13 +238,13 @@ export interface Row {
   told: readonly Told[]
 }
 
-const kindsOf = (told: readonly Told[]): string[] => [
+export const kindsOf = (told: readonly Told[]): string[] => [
   ...new Set(told.filter(({ expected }) => expected.length > 0).map(({ kind }) => kind)),
   'all',
 ]
-const answers = (told: readonly Told[], by: string, kind: string): Told[] =>
+export const answers = (told: readonly Told[], by: string, kind: string): Told[] =>
   told.filter((one) => one.by === by && one.expected.length > 0 && (kind === 'all' || one.kind === kind))
-const recall = (told: readonly Told[], k: number): number =>
+export const recall = (told: readonly Told[], k: number): number =>
   told.reduce((sum, one) => sum + answeredWithin(k)(one), 0) / Math.max(1, told.length)
 const share = (told: readonly Told[], ...states: Precedent[]): number =>
   told.filter(({ precedent }) => states.includes(precedent!)).length / Math.max(1, told.length)

@@ -27,6 +27,7 @@ import { type Engine, openEngine } from './engine.ts'
 import { answeredWithin, figureOf, percent, reciprocalRank, shown, table } from './figures.ts'
 import { identifierQuestions } from './identifiers.ts'
 import { locomo } from './locomo.ts'
+import { lossTable } from './losses.ts'
 import { writeInto } from './pages.ts'
 import { type Pep, recordParams } from './peps.ts'
 import { histories, rateTables } from './rates.ts'
@@ -185,7 +186,10 @@ if (values.classes) {
     wrong.length === 0 ? 'No rule is broken.' : `Rules that are broken:\n\n${wrong.map((one) => `- ${one}`).join('\n')}`
   const note =
     'recall@1 / recall@5 in percent. The shop is the demonstration’s; numbers were chosen on it and on the development questions about PEPs.'
-  await publish('reference/figures.md', 'classes', [note, classTable(rows), precedentTable(rows), rule].join('\n\n'))
+  const losses =
+    'Where hybrid answers fewer questions than the better leg: the questions that only one of both answers, and the probability of so many by chance (sign test; a question counts once for each draw of a store).'
+  const text = [note, classTable(rows), losses, lossTable(rows), precedentTable(rows), rule].join('\n\n')
+  await publish('reference/figures.md', 'classes', text)
   process.exit(wrong.length === 0 ? 0 : 1)
 }
 if (values.context) {
