@@ -4,7 +4,7 @@
  */
 import { decisionPages, readDecisions } from '../../../sdk/storage/decisions.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
-import type { Store, StoredDecision } from '../../../sdk/storage/store.ts'
+import type { Store, StoredDecision, Transaction } from '../../../sdk/storage/store.ts'
 import { type PeriodicJob, startPeriodicJob } from '../../core/periodic-job.ts'
 import { queueVectors } from './embeddings.ts'
 import { embeddedTexts } from './searched.ts'
@@ -12,6 +12,10 @@ import { analyse } from './terms.ts'
 
 /** What the decisions of a store are indexed by: changes with every change of the texts or of their analysis. */
 const mark = { collection: 'search_texts', key: 'made_by' }
+
+/** Notes that all decisions are indexed by what this program searches. */
+export const markTexts = ({ keyed }: Pick<Transaction, 'keyed'>, made_by = madeByThis): Promise<void> =>
+  keyed.put(mark.collection, mark.key, made_by)
 /** Decisions that are written at once. */
 const page = 64
 const every_ms = 60_000
@@ -82,7 +86,7 @@ export function followTexts({ store, made_by = madeByThis, ...options }: FollowO
         queued += (await Promise.all(due.map(one))).filter(Boolean).length
         await yieldToEventLoop()
       }
-    if (known?.value !== made_by) await store.transaction((tx) => tx.keyed.put(mark.collection, mark.key, made_by))
+    if (known?.value !== made_by) await store.transaction((tx) => markTexts(tx, made_by))
     done = true
     return queued
   }

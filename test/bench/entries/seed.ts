@@ -2,6 +2,7 @@
  * A child process: fills an empty store through its port, some decisions a transaction.
  * Arguments: data directory, or address of a database; decisions; name of the embedder; projects.
  */
+import { markTexts } from '../../../src/domain/search/follow-texts.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
@@ -27,5 +28,7 @@ for (let from = 0; from < size; from += batch)
       await tx.embeddings.put(record.id, { embedder: embedder.id, vectors: vectorsOf(number) })
     }
   })
+// Without the mark a server indexes all of them again, as those of another version, and replaces their vectors.
+await store.transaction(markTexts)
 await store.close()
 await embedder.close()
