@@ -23,3 +23,20 @@ export async function eachAtOnce<T>(
   await iterator.return?.()
   if (errors.length > 0) throw errors[0]
 }
+
+/** @returns a function that runs work at once while fewer than `width` run, and otherwise in the order in which it came */
+export function openTurns(width: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async (work) => {
+    if (running < width) running++
+    else await new Promise<void>((start) => waiting.push(start))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}

@@ -1,6 +1,6 @@
 /** Work on many items: bounded, in order, and stopped by the first error. */
 import { expect, test } from 'bun:test'
-import { eachAtOnce } from '../../src/core/each.ts'
+import { eachAtOnce, openTurns } from '../../src/core/each.ts'
 
 async function* numbers(count: number) {
   for (let i = 0; i < count; i++) yield i
@@ -30,4 +30,23 @@ test('work stops at the first error, after the work in progress has ended', asyn
   expect(await working.catch((error) => error.message)).toBe('no')
   expect(ended).toBe(begun)
   expect(begun).toBeLessThan(30)
+})
+
+test('work that has to wait for its turn begins in the order in which it came, after errors too', async () => {
+  const inTurn = openTurns(2)
+  const begun: number[] = []
+  let [running, most] = [0, 0]
+  const all = Array.from({ length: 9 }, (_, item) =>
+    inTurn(async () => {
+      begun.push(item)
+      most = Math.max(most, ++running)
+      await new Promise(setImmediate)
+      running--
+      if (item % 3 === 0) throw new Error('no')
+    }),
+  )
+  const ends = await Promise.allSettled(all)
+  expect(begun).toEqual([...Array(9).keys()])
+  expect(most).toBe(2)
+  expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(3)
 })

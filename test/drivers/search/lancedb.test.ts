@@ -103,6 +103,36 @@ describe('LanceDB', () => {
     await index.close()
   })
 
+  test('works on two searches at once, however many come together', async () => {
+    const { open } = place()
+    const index = await opened(open())
+    await index.apply(many(0, 40), 40)
+    await index.maintain()
+    const { lancedb } = await load()
+    const query = Object.getPrototypeOf(lancedb.Query.prototype)
+    const real = query.toArrow
+    let [running, most, all] = [0, 0, 0]
+    query.toArrow = async function (...given: unknown[]) {
+      most = Math.max(most, ++running)
+      all++
+      return real.apply(this, given).finally(() => running--)
+    }
+    try {
+      const vector = unitVector(random(9), dimensions)
+      const asked = { side: 'both', vector, k: 3, filter: {} } as const
+      await Promise.all(
+        Array.from({ length: 8 }, (_, at) => [
+          index.nearest({ ...asked, exact: at % 2 === 0 }),
+          index.keyword({ terms: ['cache', 'lock'], filter: {}, limit: 3 }),
+        ]).flat(),
+      )
+      expect({ most, all }).toEqual({ most: 2, all: 16 })
+    } finally {
+      query.toArrow = real
+    }
+    await index.close()
+  })
+
   test('what searches leave out while a large table is filled counts as not indexed until upkeep', async () => {
     const { open } = place({ max_in_memory: 8_000, index_from: 100_000 })
     const index = await opened(open())
