@@ -85,13 +85,31 @@ testNeeding('grep', 'CI gate: its rules pass their table, and the gate stops wha
       expect(
         await run([join(dir, 'bin/cstp'), 'guardrails', verb, 'guardrails'], { cwd: join(examples, 'ci'), env }),
       ).toMatchObject({ status: 0 })
-    const gate = (...args: string[]) => run(['sh', join(examples, 'ci/gate.sh'), ...args], { cwd: dir, env })
-    expect(await gate('staging', 'tuesday', '10', 'true')).toMatchObject({ status: 0, out: 'allowed\n' })
+    const [repo, sha] = ['example/gate', 'ab'.repeat(20)]
+    const ofActions = { ...env, GITHUB_REPOSITORY: repo, GITHUB_SHA: sha }
+    const gateIn = (given: Record<string, string>, ...args: string[]) =>
+      run(['sh', join(examples, 'ci/gate.sh'), ...args], { cwd: dir, env: given })
+    const gate = (...args: string[]) => gateIn(env, ...args)
+    const page = await readFile(join(examples, 'README.md'), 'utf8')
+    const [, asked] = /`ci\/gate\.sh (.+?)`/.exec(page)!
+    expect(await gate(...asked!.split(' '))).toMatchObject({ status: 0, out: 'allowed\n' })
+    // As the workflow asks: production is allowed for a commit whose pull request was reviewed.
+    const event = (event_type: string, payload: object) => ({
+      ...{ event_type, ts: new Date().toISOString() },
+      payload: { repo, pr_number: 7, sha, author: 'ada', ...payload },
+    })
+    const events = [
+      event('pr_review_approved', { reviewer: 'bob', actor_is_human: true }),
+      event('pr_merged', { merge_commit_sha: sha }),
+    ]
+    await server.call('ingestEvidence', { source: 'github', events }, 'root')
+    const reviewed = await gateIn(ofActions, 'production', 'tuesday', '10', 'true')
+    expect(reviewed).toMatchObject({ status: 0, out: 'allowed\n' })
     const untested = await gate('staging', 'tuesday', '10', 'false')
     expect(untested.status).toBe(1)
     expect(untested.err).toContain('"guardrail_id": "tested"')
     const friday = await gate('production', 'friday', '16', 'true')
-    expect(friday.err).toContain('no-friday-evening')
+    for (const rule of ['no-friday-evening', 'no-production-without-review']) expect(friday.err).toContain(rule)
   }),
 )
 
