@@ -43,9 +43,10 @@ export function local(rfc3339: string): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())} ${name}`
 }
 
-/** Day and minute in the reader's time zone, and in UTC if that differs. */
+const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
+/** Day and minute in the reader's time zone, and in UTC if that differs; of a day alone the day. */
 export const time = (rfc3339: string): string =>
-  local(rfc3339) === utc(rfc3339) ? utc(rfc3339) : `${local(rfc3339)} (${utc(rfc3339)})`
+  isDay(rfc3339) ? rfc3339 : local(rfc3339) === utc(rfc3339) ? utc(rfc3339) : `${local(rfc3339)} (${utc(rfc3339)})`
 /** Hour, minute and second in the reader's time zone. */
 export const clock = (ms: number): string => {
   const at = new Date(ms)
@@ -78,9 +79,11 @@ export function span(seconds: number): string {
 
 /** How long ago a time is, or how far ahead: `2 h ago`, `in 3 d`; of more than 30 days the day. */
 export function relative(rfc3339: string, now_ms = Date.now()): string {
-  const seconds = (Date.parse(rfc3339) - now_ms) / 1_000
+  // A day alone, which is of UTC, is so many whole days from today.
+  const now = isDay(rfc3339) ? Math.floor(now_ms / dayMs) * dayMs : now_ms
+  const seconds = (Date.parse(rfc3339) - now) / 1_000
   const away = Math.abs(seconds)
-  if (away < 60) return 'now'
+  if (away < 60) return isDay(rfc3339) ? 'today' : 'now'
   if (away > 30 * 86_400) return local(rfc3339).slice(0, 10)
   const [size, name] = away < 3_600 ? [60, 'min'] : away < 86_400 ? [3_600, 'h'] : [86_400, 'd']
   const count = `${Math.floor(away / Number(size))} ${name}`

@@ -1,6 +1,6 @@
 /** Freshness of a page: a live page repeats all of its calls, and one control shows when they were last answered. */
 import { useEffect, useState } from 'preact/hooks'
-import { clock } from './figures.ts'
+import { clock, cut, time } from './figures.ts'
 import { texts } from './texts.ts'
 
 /** Repeats a call without showing a loading state. @throws if it fails; the previous answer stays */
@@ -55,6 +55,7 @@ export function Freshness({ every_s }: { every_s: number }) {
       <span class={state.failed ? 'stale' : 'quiet'}>
         {state.failed ? t.failed(clock(state.at)) : live ? t.live(every_s) : t.paused(clock(state.at))}
       </span>
+      <span class="paper">{t.paper(time(new Date(state.at).toISOString()), cut(location.href, 200))}</span>
       <button type="button" aria-pressed={!live} onClick={turn}>
         {live ? t.pause : t.resume}
       </button>

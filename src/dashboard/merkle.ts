@@ -17,7 +17,7 @@ const hexOf = (bytes: ArrayLike<number>): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Lowercase hex SHA-256 of the parts one after the other: bytes, single bytes, or hexadecimal digits. */
-async function sha256(...parts: (Uint8Array | number | string)[]): Promise<string> {
+export async function sha256(...parts: (Uint8Array | number | string)[]): Promise<string> {
   const bytes = parts.flatMap((part) =>
     typeof part === 'number' ? [part] : [...(typeof part === 'string' ? bytesOf(part) : part)],
   )

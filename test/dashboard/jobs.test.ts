@@ -208,18 +208,63 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
     await context.close()
   })
 
-  test('on paper a long panel begins on the page that it is on, and one that is only a form is left out', async () => {
+  test('on paper there are the time, the address and the key, but no control, no raw content and no empty panel', async () => {
     const { page } = watched
-    await page.emulateMedia({ media: 'print' })
-    for (const path of ['/agents', '/breakers/category%3Adeployment']) {
-      await visit(page, server.url, path)
-      const breaks = await page
-        .locator('.panel')
-        .evaluateAll((all) => all.map((one) => getComputedStyle(one).breakInside))
-      expect([path, ...new Set(breaks)]).toEqual([path, 'auto'])
+    const { approvals } = (await server.call('listApprovals', { state: 'pending', limit: 1 })) as {
+      approvals: { id: string }[]
     }
-    expect(await page.getByRole('heading', { name: 'Denied since' }).isVisible()).toBe(true)
-    expect(await page.getByRole('heading', { name: 'Reset' }).isVisible()).toBe(false)
-    await page.emulateMedia({ media: null })
+    const { decisions } = (await server.call('listDecisions', { limit: 1, category: 'deployment' })) as {
+      decisions: { id: string }[]
+    }
+    const [{ id }] = decisions as [{ id: string }]
+    // What is between the margins of A4.
+    await page.setViewportSize({ width: 703, height: 1_000 })
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+    const pages = {
+      agents: '/agents',
+      policy: '/policy',
+      breaker: '/breakers/category%3Adeployment',
+      approval: `/approvals/${approvals[0]!.id}`,
+      decision: `/decisions/${id}`,
+      dossier: `/dossiers/${id}`,
+    }
+    const shown: Record<string, string> = {}
+    for (const [name, path] of Object.entries(pages)) {
+      await visit(page, server.url, path)
+      shown[name] = await page.locator('main').innerText()
+      const found = await page.evaluate(() => {
+        const all = (selector: string) => [...document.querySelectorAll(selector)]
+        const visible = (selector: string) =>
+          all(selector).filter((one) => one.checkVisibility({ contentVisibilityAuto: true }))
+        return {
+          controls: visible('button:not(.term > button), input, select, textarea, .side-rail, .top, .status > a')
+            .length,
+          raw: visible(':is(td, li) pre').length,
+          empty: visible('.panel')
+            .filter((one) => (one as HTMLElement).innerText.split('\n').filter(Boolean).length < 2)
+            .map((one) => (one as HTMLElement).innerText),
+          folded: all('.panel').filter((one) => getComputedStyle(one).breakInside !== 'auto').length,
+          ground: getComputedStyle(document.body).backgroundColor,
+          ink: getComputedStyle(document.body)
+            .color.match(/\d+/g)!
+            .every((part) => Number(part) < 64),
+          cut: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        }
+      })
+      const expected = { controls: 0, raw: 0, folded: 0, ground: 'rgb(255, 255, 255)', ink: true, cut: 0 }
+      expect([name, found]).toEqual([name, { ...expected, empty: [] }])
+      if (name !== 'dossier') expect(shown[name]).toContain(`UTC, ${server.url}/dashboard${path}`)
+    }
+    expect(shown.agents).toMatch(/its failures, last (?:today|\d+ d ago)\n/)
+    expect(shown.policy).toContain('Applies when stakes = critical and confidence < 0.5')
+    expect(shown.breaker).toContain('Denied since')
+    expect(shown.policy).not.toContain('Workbench')
+    expect(shown.breaker).not.toContain('Reset')
+    const { dossier } = shown
+    for (const text of [/as of \d{4}-\d\d-\d\d \d\d:\d\d UTC/, /Signed by \S+\+[0-9a-f]{8}\+\S+/, /not checked yet/])
+      expect(dossier).toMatch(text)
+    expect(dossier).toMatch(new RegExp(`cstp verify ${id}.dossier.json SHA-256 of the file: [0-9a-f]{64}`))
+    await page.emulateMedia({ media: null, colorScheme: null })
+    await page.setViewportSize({ width: 1_280, height: 900 })
   })
 })

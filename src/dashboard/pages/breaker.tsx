@@ -70,7 +70,7 @@ export function Breaker() {
   const loaded = useCall(`breaker ${scope}`, (signal) => load(scope, trail, signal))
   return (
     <>
-      <p>
+      <p class="screen">
         <To path="/breakers">{t.all}</To>
       </p>
       <Show of={loaded}>

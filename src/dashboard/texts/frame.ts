@@ -49,6 +49,7 @@ export const fresh = {
   live: (every_s: number) => `Updates every ${every_s} s`,
   paused: (at: string) => `Paused, as of ${at}`,
   failed: (at: string) => `Not updated since ${at}: the service did not answer`,
+  paper: (at: string, address: string) => `As of ${at}, ${address}`,
   pause: 'Pause',
   resume: 'Resume',
   reload: 'Reload',

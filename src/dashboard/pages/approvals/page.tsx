@@ -205,7 +205,7 @@ function Answer({ of }: { of: GetApprovalResult }) {
         <p>{agent === of.requester ? t.own : t.notYou}</p>
       ) : (
         <div ref={box} key={of.id}>
-          <p class="quiet">{t.keys}</p>
+          <p class="quiet screen">{t.keys}</p>
           {of.authentication && issuer !== null && (
             <p>
               <a href={loginFor(issuer, of.authentication)}>{t.freshLogin}</a>

@@ -56,7 +56,7 @@ export function Similar({ of }: { of: AuditEntry }) {
               ])}
             />
             {rows.length > 0 && (
-              <To path="/policy" query={{ rule, allowed: 'no' }}>
+              <To path="/policy" query={{ rule, allowed: 'no' }} class="screen">
                 {t.allSimilar}
               </To>
             )}

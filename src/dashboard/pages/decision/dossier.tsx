@@ -4,7 +4,7 @@ import { Failure, Show, useCall, useJob } from '../../call.tsx'
 import { saveFile } from '../../csv.tsx'
 import { decimal, percent, time, whole, words } from '../../figures.ts'
 import { Act, Field, Form } from '../../form.tsx'
-import { type Checked, checkReceipt, type LogKey, readLogKey, signaturesOf } from '../../merkle.ts'
+import { type Checked, checkReceipt, type LogKey, readLogKey, sha256, signaturesOf } from '../../merkle.ts'
 import { To, ToDecision, useTitle, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
@@ -69,28 +69,27 @@ function Key({ shown, pinned, change }: { shown: string; pinned: LogKey | null; 
     localStorage.removeItem(keyHere(keptKey))
     change()
   }
-  if (pinned)
-    return (
-      <div class="screen">
-        {localStorage.getItem(keyHere(keptKey)) !== shown && <p class="notice warn">{t.otherKey}</p>}
+  return (
+    <>
+      {pinned && localStorage.getItem(keyHere(keptKey)) !== shown && <p class="notice warn">{t.otherKey}</p>}
+      <p class="quiet">{pinned ? t.pinned(pinned.name) : t.notPinned}</p>
+      {pinned ? (
         <p class="actions">
-          {t.pinned(pinned.name)}
           <button type="button" onClick={forget}>
             {t.forget}
           </button>
         </p>
-      </div>
-    )
-  return (
-    <Form class="bar" submit={(read) => pin(read('key'))} aria-label={t.key}>
-      <Field grow label={t.key} name="key" placeholder={t.keyHint} required />
-      <Act busy={busy}>{t.pin}</Act>
-      <Act busy={busy} onClick={() => pin(shown)}>
-        {t.pinShown}
-      </Act>
-      <p class="quiet">{t.notPinned}</p>
-      {error !== null && <Failure error={error} />}
-    </Form>
+      ) : (
+        <Form class="bar" submit={(read) => pin(read('key'))} aria-label={t.key}>
+          <Field grow label={t.key} name="key" placeholder={t.keyHint} required />
+          <Act busy={busy}>{t.pin}</Act>
+          <Act busy={busy} onClick={() => pin(shown)}>
+            {t.pinShown}
+          </Act>
+          {error !== null && <Failure error={error} />}
+        </Form>
+      )}
+    </>
   )
 }
 
@@ -197,39 +196,34 @@ function Story({ of }: { of: GetDossierResult }) {
   )
 }
 
-/** The signed file, its digest, and the line that verifies it without this service. */
-function File({ of }: { of: GetDossierResult }) {
-  const { result, error, busy, run } = useJob<string>()
-  const name = `${of.decision.id}.dossier.json`
-  const save = () =>
-    run(async () => {
-      const bytes = new TextEncoder().encode(`${JSON.stringify(of)}\n`)
-      saveFile(name, new Blob([bytes], { type: 'application/json' }))
-      const digest = await crypto.subtle?.digest('SHA-256', bytes)
-      return digest ? [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('') : ''
-    })
-  return (
-    <div class="screen">
-      <p class="actions">
-        <Act busy={busy} onClick={save} main>
-          {t.download}
-        </Act>
-        <code>{t.verifyLine(name)}</code>
-        <button type="button" onClick={() => print()}>
-          {t.print}
-        </button>
-      </p>
-      {error !== null && <Failure error={error} />}
-      <p class="quiet" role="status">
-        {result && (
-          <>
-            {t.digest} <code>{result}</code>
-          </>
-        )}
-      </p>
-    </div>
-  )
-}
+/** The signed file, and the line that verifies it without this service, with its digest. */
+const File = ({ name, bytes, digest }: { name: string; bytes: Uint8Array<ArrayBuffer>; digest: string | null }) => (
+  <>
+    <p class="actions">
+      <button
+        type="button"
+        class="main"
+        onClick={() => saveFile(name, new Blob([bytes], { type: 'application/json' }))}
+      >
+        {t.download}
+      </button>
+      <button type="button" onClick={() => print()}>
+        {t.print}
+      </button>
+    </p>
+    <p>
+      <code>{t.verifyLine(name)}</code>
+      {digest && (
+        <>
+          {' '}
+          <span class="quiet">
+            {t.digest} <code>{digest}</code>
+          </span>
+        </>
+      )}
+    </p>
+  </>
+)
 
 export function Dossier() {
   const { id } = useView()
@@ -239,16 +233,22 @@ export function Dossier() {
       service.getReceipt({ decision_id: id }, { signal }),
     ])
     const checked = await Promise.all(dossier.receipts.map(checkReceipt))
+    const bytes = new TextEncoder().encode(`${JSON.stringify(dossier)}\n`)
+    const file = {
+      name: `${dossier.decision.id}.dossier.json`,
+      bytes,
+      digest: crypto.subtle ? await sha256(bytes) : null,
+    }
     const pinned = localStorage.getItem(keyHere(keptKey))
     const key = pinned === null || !crypto.subtle ? null : await readLogKey(pinned).catch(() => null)
     // A browser without Ed25519 leaves signatures to cstp verify.
     const signed = key && (await signaturesOf(dossier, key).catch(() => null))
-    return { dossier, checked, pending, withheld, key, signed }
+    return { dossier, checked, file, pending, withheld, key, signed }
   })
   useTitle(loaded.data?.dossier.decision.decision)
   return (
     <Show of={loaded}>
-      {({ dossier, checked, pending, withheld, key, signed }) => {
+      {({ dossier, checked, file, pending, withheld, key, signed }) => {
         const { decision, receipts } = dossier
         const wrong = checked.filter(({ state }, at) => state === 'wrong' || signed?.[at] === false).length
         return (
@@ -267,7 +267,7 @@ export function Dossier() {
             </p>
             <Key shown={dossier.verifier_key} pinned={key} change={loaded.again} />
             {key && !signed && <p class="notice warn">{t.noEd25519}</p>}
-            <File of={dossier} />
+            <File {...file} />
             <Story of={dossier} />
             <Panel title={t.acts} lead={t.actsLead}>
               <Timeline

@@ -163,7 +163,7 @@ export function Trail() {
               ])}
             />
             {entries.length > 0 && <Csv name="audit-trail" fields={fields} rows={() => csvRows(query)} />}
-            <p>
+            <p class="screen">
               <To path={place.path} query={{ ...kept, logins: logins === '' ? 'yes' : null }}>
                 {logins === '' ? t.withLogins : t.withoutLogins}
               </To>
