@@ -15,7 +15,7 @@ const compared = { min: 200, times: 4 }
 /** Share of the vector index that is searched, of partitions of about this many vectors; all of a small one. */
 const probes = { min: 24, share: 0.5, partition: 4_096 }
 /** Candidates by keyword, which are scored by our own statistics: LanceDB ranks by those of its table alone. */
-const minCandidates = 64
+const minCandidates = 200
 /** An exact search reads only rows that pass if they are at most this share; of more, one by one, it would cost more than to read all. */
 const fewRows = 0.02
 /** LanceDB compares rows that its indices lack one by one; with more of them, searches leave them out until they are indexed. */
@@ -97,7 +97,7 @@ export async function openTable({ lancedb, connection }: Engine, name: string, s
       // An exact search asks for more too, so that of equally near decisions the first ids are among them.
       return inTurn(async () => {
         const asked = exact
-          ? near(query, await exactly(filter), Math.max(minCandidates, limit)).bypassVectorIndex()
+          ? near(query, await exactly(filter), Math.max(compared.min, limit)).bypassVectorIndex()
           : fast(near(query, conditions(filter), limit).refineFactor(refined).maximumNprobes(0).minimumNprobes(probed))
         return hits(await asked.select(['id', '_distance']).toArrow())
       })
