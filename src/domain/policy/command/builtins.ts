@@ -24,6 +24,7 @@ export function builtin(reader: Reader, words: readonly string[], scope: Scope, 
   const [name = '', ...rest] =
     words[0] === 'builtin' || (words[0] === 'command' && !/^-[vV]/.test(words[1] ?? '')) ? words.slice(1) : words
   const noted = () => reader.command([':'], scope, { ...given, stdin: null })
+  if (given.redirected.length > 0 && /^(?:read|mapfile|readarray)$/.test(name)) noted()
   switch (name) {
     case 'cd':
     case 'pushd':

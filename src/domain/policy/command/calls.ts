@@ -36,7 +36,7 @@ const permissions = 'chmod chmodSync chmod_R chown chownSync chown_R lchown'
 export const permits = ends(permissions)
 export const permitsByName = alone(permissions)
 export const connects = ends(`post put patch urlopen fetch request sendall connect create_connection Net::HTTP.post\\w*
-  LWP::\\w+ http_build_query stream_context_create sendBeacon send`)
+  LWP::\\w+ http_build_query stream_context_create sendBeacon send sendmail send_message`)
 export const gets = ends(`get urlopen fetch request urlretrieve URI.open Net::HTTP.get open-uri LWP::Simple::get
   file_get_contents read`)
 export const runsCode = ends(`exec eval compile Function instance_eval class_eval module_eval runInThisContext
@@ -45,7 +45,7 @@ export const runsSql = ends('execute executemany executescript query exec raw un
 
 /** Whether code runs what another machine sends: as it comes, or in a shell for the other end. @param opaque whether it runs what it makes */
 export const runsDownload = (code: string, opaque: boolean): boolean =>
-  (/socket/i.test(code) && /\bdup2\b/.test(code)) ||
+  (/socket/i.test(code) && /\bdup2\b|IO\.popen\(|\bexec\b.{0,20}\/(?:ba|z|da)?sh\b/.test(code)) ||
   (/\b(?:fetch|get)\(/.test(code) && /\.then\(\s*(?:eval|Function)\s*\)/.test(code)) ||
   (opaque && /(?:urlopen|requests\.get|fetch|URI\.open|Net::HTTP)/.test(code) && /\b(?:exec|eval|system)\b/.test(code))
 

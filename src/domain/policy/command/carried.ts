@@ -17,7 +17,7 @@ const carries = new RegExp(`(?:^|[\\s;&|({!'"\`=/@.])(?:${names})(?=[\\s('"]|$)`
 
 /** Options and settings named after what is done with their value: it is run. */
 const runs =
-  /(?:^|[-._])(?:alias|scripts?)\.[\w:-]+$|(?:exec|run|runner|cmd|command|hook|filter|clean|smudge|pager|editor|shell|script|eval|program|askpass|rsh|rsync-path|action|handler|wrapper|before|after|prepare|cleanup|pre|post|up|down|helper|fsmonitor|external|pack|preview|startas)$/i
+  /(?:^|[-._])(?:alias|scripts?)\.[\w:-]+$|(?:exec|run|runner|cmd|commands?|hook|filter|clean|smudge|pager|editor|shell|scripts?|eval|program|askpass|rsh|rsync-path|action|handler|wrapper|before|after|prepare|cleanup|pre|post|up|down|helper|fsmonitor|external|pack|preview|startas)$/i
 /** Short options that take a line in programs of many kinds. */
 const shortRuns = /^-(?:[ecxXIPzEC]|TT)$/
 const alsoShort = /^(?:git -x|(?:g|bsd)?tar -I|rsync -e|man -P|zip -TT)$/
@@ -90,7 +90,7 @@ export function readVariables(reader: Reader, variables: readonly (readonly [str
 /** Reads a text of any kind: as a line, and as code of a language that is not known. */
 function readText(reader: Reader, text: string, scope: Scope): void {
   if (!carries.test(text)) return
-  reader.line(text.replace(/^[\s!|@]+|^(?:exec|system)[=:]/, ''), inner(scope))
+  reader.line(text.replace(/^[\s!|@["']+|^(?:exec|system)[=:]/, ''), inner(scope))
   if (/[({]/.test(text)) readCode(reader, text, 'other', scope)
 }
 

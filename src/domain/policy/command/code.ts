@@ -179,7 +179,7 @@ export function readCode(code: string, language: Language): ReadCode {
       if (/copy|cp/i.test(name)) found.paths.push([text, 'read', true])
       found.paths.push([
         to,
-        /Sync$|^write|put_contents|File\.write/.test(name) && !/append/.test(name) ? 'overwrite' : 'write',
+        /Sync$|(?:^|\.)write|put_contents/.test(name) && !/append/.test(name) ? 'overwrite' : 'write',
         false,
       ])
     } else if (reads.test(name) && text !== '') found.paths.push([text, 'read', false])

@@ -9,11 +9,15 @@ const address = (word: string): string | null =>
 
 const sentFiles = (text: string | undefined): string[] =>
   (text ?? '').split('\n').flatMap((one) => {
-    const at = /^(?:[^=@<]*=)?[@<]([^;]+)/.exec(one)?.[1]
+    const at = /^(?:[^=@<]*=|[\w-]+(?==?@))?=?[@<]([^;]+)/.exec(one)?.[1]
     return at === undefined || at === '-' ? [] : [at]
   })
 
 export const download: Effect = (call, add, host) => {
+  for (const one of call.args)
+    if (one.startsWith('file:')) add(one, 'read')
+    else if (/^https?$|^xh$/.test(call.program) && /^[\w.-]+:?=?@./.test(one))
+      add(one.slice(one.indexOf('@') + 1), 'send')
   for (const one of call.args) host(address(one) ?? '?')
   for (const one of (call.values['--url'] ?? '').split('\n')) if (one !== '') host(address(one) ?? '?')
   for (const name of ['-d', '--data-binary', '--data-urlencode', '--data-ascii', '--json', '-F', '--data-raw']) {

@@ -78,7 +78,7 @@ export const grammars: Record<string, Grammar> = {
   curl: {
     same: '-d --data, -F --form, -T --upload-file, -o --output, -O --remote-name, -X --request, -u --user, -H --header, -K --config',
     values:
-      '-d --data --data-binary --data-raw --data-urlencode --data-ascii --json -F --form --form-string -T --upload-file -o --output -X --request -u --user -H --header -A --user-agent -e --referer -b --cookie -c --cookie-jar -x --proxy -m --max-time --connect-timeout --retry --retry-delay -w --write-out -E --cert --key --cacert --capath -K --config --url -r --range -C --continue-at --resolve --output-dir -D --dump-header --limit-rate -y -Y -z --unix-socket',
+      '-d --data --data-binary --data-raw --data-urlencode --output-dir --data-ascii --json -F --form --form-string -T --upload-file -o --output -X --request -u --user -H --header -A --user-agent -e --referer -b --cookie -c --cookie-jar -x --proxy -m --max-time --connect-timeout --retry --retry-delay -w --write-out -E --cert --key --cacert --capath -K --config --url -r --range -C --continue-at --resolve --output-dir -D --dump-header --limit-rate -y -Y -z --unix-socket',
   },
   wget: {
     same: '-O --output-document, -o --output-file',

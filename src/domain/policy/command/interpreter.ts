@@ -5,7 +5,7 @@ import type { ReadCode } from './hidden.ts'
 import type { CodeSource } from './model.ts'
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
-import { callOf, record, shown, sourceOf, targetsOf } from './record.ts'
+import { callOf, environment, record, shown, sourceOf, targetsOf } from './record.ts'
 import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 import type { interpreters, Language } from './wrappers.ts'
 
@@ -65,10 +65,17 @@ export function takeCode(
   const read = readCode(code, language)
   if (read.fork_bomb) reader.all.fork_bomb = true
   const targets = read.paths.flatMap(([word, access, recursive]) => targetsOf(word, access, recursive, scope, given))
+  // What it writes is among its texts.
+  for (const { path, access } of targets)
+    if (access === 'write' || access === 'overwrite') {
+      const texts = [...code.slice(0, 20_000).matchAll(/(["'`])((?:\\.|(?!\1).)*)\1/gs)].map(([, , text]) => text!)
+      reader.all.files.set(path, { ...noStream, source: 'text', text: texts.join('\n') })
+    }
   const secrets = [
     ...targets.filter((one) => one.access === 'read' && one.class === 'secret'),
     ...given.substituted.flatMap((one) => one.secrets),
     ...(given.stdin?.secrets ?? []),
+    ...(/(?:\bprocess\.env|\bos\.environ|%ENV|\bENV\.to_h)\b(?!\s*[.[])/.test(code) ? [environment('env')] : []),
   ]
   if (read.sends) for (const one of secrets) targets.push({ ...one, access: 'send' })
   const call = hasEffect(program) ? callOf(program, raw) : null

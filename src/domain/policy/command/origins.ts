@@ -1,5 +1,6 @@
 /** Notes which files a program fills with what it downloads, unpacks or reads of secrets. */
 import type { Call } from './effects.ts'
+import { remote } from './effects-files.ts'
 import type { Target } from './model.ts'
 import { isDownloader, noStream, type Stream } from './output.ts'
 import { resolve, targetOf } from './paths.ts'
@@ -20,13 +21,18 @@ export function noteOrigins(
   const put = downloads ? download : secrets.length > 0 ? { ...noStream, secrets } : null
   if (put !== null)
     for (const { access, path } of targets) if (access === 'write' || access === 'overwrite') all.files.set(path, put)
+  if (downloads && /^(?:scp|rsync)$/.test(program))
+    for (const one of args.slice(0, -1)) {
+      const path = remote(one) === null ? null : resolve(`${args.at(-1)}/${one.replace(/^.*[/:]/s, '')}`, base)
+      if (path !== null) all.files.set(path, download)
+    }
   // What comes out of a pipe with a name is written by another command, perhaps one that reads the network.
   if (program === 'mkfifo')
     for (const one of args) all.files.set(resolve(one, base) ?? one, { ...noStream, source: 'decoded' })
   if (/^(?:wget|aria2c|axel)$/.test(program) || (program === 'curl' && flags.includes('-O')))
     for (const one of args) {
       const name = one.replace(/[?#].*$/, '').replace(/^.*\//s, '')
-      const path = resolve(name, { ...base, cwd: resolve(values['-P'] ?? '.', base) })
+      const path = resolve(name, { ...base, cwd: resolve(values['-P'] ?? values['--output-dir'] ?? '.', base) })
       if (path !== null) all.files.set(path, download)
     }
   // What comes out of a downloaded archive is downloaded; in a project it is unpacked to be built.

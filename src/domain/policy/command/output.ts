@@ -67,6 +67,8 @@ const downloaders = new Set(
   ),
 )
 export const isDownloader = (program: string): boolean => downloaders.has(program)
+/** Commands that print what somebody else wrote. */
+const copiesText = /^(?:aws s3 cp s3:\S+ -$|gh (?:gist view|api) )/
 const decoders = new Set(
   'base64 unzip funzip 7z unrar cpio tar base32 xxd uudecode openssl gpg rev tr gunzip zcat bunzip2 xzcat unxz lz4 zstd zstdcat od hexdump age sops ascii85 basenc gzip iconv'.split(
     ' ',
@@ -232,7 +234,7 @@ export function outputOf(
         : before.paths.map((one) => one.replace(/[^/]*$/, unknown)),
     )
   }
-  if (downloaders.has(program)) return stream(null, 'download')
+  if (downloaders.has(program) || copiesText.test(`${program} ${args.join(' ')}`)) return stream(null, 'download')
   return stream(null, decoders.has(program) ? 'decoded' : 'output')
 }
 

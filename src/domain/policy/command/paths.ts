@@ -95,7 +95,7 @@ const systemSecrets =
 
 /** Files of the guard itself, below a project or a home folder. */
 const guardFiles =
-  /(?:^|\/)(?:\.(?:claude|codex|cursor|gemini|opencode)$|\.cstp(?:\/|$)(?!decisions\/|adr\/)|\.claude\/(?:settings(?:\.local)?\.json|hooks(?:\/|$))|\.codex\/(?:config\.toml|hooks(?:\.json|\/|$))|\.cursor\/hooks(?:\.json|\/|$)|\.gemini\/settings\.json|\.github\/hooks(?:\/|$)|\.copilot\/(?:config\.json|hooks(?:\/|$))|\.config\/(?:opencode\/(?:opencode\.jsonc?|plugins?(?:\/|$))|systemd\/user\/cstp[\w.-]*)|(?:\.opencode\/)?opencode\.jsonc?$|\.opencode\/plugins?(?:\/|$)|Library\/LaunchAgents\/[\w.]*cstp[\w.]*)/
+  /(?:^|\/)(?:\.(?:claude|codex|cursor|gemini|opencode)$|\.cstp(?:\/|$)(?!decisions\/|adr\/)|\.(?:claude|codex|gemini|cursor)\/\0$|\.claude\/(?:settings(?:\.local)?\.json|hooks(?:\/|$))|\.codex\/(?:config\.toml|hooks(?:\.json|\/|$))|\.cursor\/hooks(?:\.json|\/|$)|\.gemini\/settings\.json|\.github\/hooks(?:\/|$)|\.copilot\/(?:config\.json|hooks(?:\/|$))|\.config\/(?:opencode\/(?:opencode\.jsonc?|plugins?(?:\/|$))|systemd\/user\/cstp[\w.-]*)|(?:\.opencode\/)?opencode\.jsonc?$|\.opencode\/plugins?(?:\/|$)|Library\/LaunchAgents\/[\w.]*cstp[\w.]*)/
 const cstpSecrets = /(?:^|\/)\.cstp\/(?:[\w.-]*token|keys(?:\/|$)|workspace_key)/
 
 const temps =

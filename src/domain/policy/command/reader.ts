@@ -123,6 +123,7 @@ function readNode(reader: Reader, node: SyntaxNode, scope: Scope, stdin: Stream 
       const opened = openAll(reader, node.redirects, scope, stdin, [])
       const output = readNode(reader, node.command, scope, opened.stdin)
       noteOutput(reader, opened.targets, output, scope)
+      if (opened.targets.length > 0) reader.command([':'], scope, { ...nothing, redirected: opened.targets })
       return output
     }
     case 'Subshell':

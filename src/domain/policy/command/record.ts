@@ -41,6 +41,16 @@ export const callOf = (program: string, raw: readonly string[]): Call => ({
   ...splitArguments(program, raw),
 })
 
+/** What a program prints that keeps secrets. */
+export const environment = (path: string): Target => ({
+  path,
+  class: 'secret',
+  access: 'read',
+  outside: true,
+  whole: false,
+  recursive: false,
+})
+
 /** Notes a shell or an interpreter whose code can't be read. */
 export function runOpaque(reader: Reader, program: string, raw: readonly string[], scope: Scope, given: Given): void {
   const source = sourceOf(reader, raw, scope, given)

@@ -95,7 +95,9 @@ export function openAll(
         other.type === 'Redirect' &&
         (other.operator.startsWith('<') ||
           (other.descriptor?.type === 'FileDescriptor' && other.descriptor.value === 0))
-      if (redirects.some(reads)) stdin = { ...noStream, source: 'download' }
+      if (one.descriptor?.type === 'FileDescriptor' && one.descriptor.value > 2)
+        reader.all.files.set(`/dev/fd/${one.descriptor.value}`, { ...noStream, source: 'download' })
+      else if (redirects.some(reads)) stdin = { ...noStream, source: 'download' }
       continue
     }
     const path = resolve(word, scope.base)

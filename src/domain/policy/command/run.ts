@@ -7,7 +7,7 @@ import type { Target } from './model.ts'
 import { noteOrigins } from './origins.ts'
 import { noStream, outputOf, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
-import { callOf, record, runOpaque, shown, targetsOf, worstOf } from './record.ts'
+import { callOf, environment, record, runOpaque, shown, targetsOf, worstOf } from './record.ts'
 import { noteWritten } from './redirects.ts'
 import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
 import { runShell } from './shell.ts'
@@ -207,8 +207,9 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
       ...call.raw.map((one) => contentOf(reader.all, resolve(one, scope.base))?.text),
     ])
       if (text != null) takeCode(reader, call.program, text, 'other', scope, nothing, call.raw)
-  if (given.stdin !== null && call.program === 'tee')
-    for (const { path } of targets) noteWritten(reader, path, given.stdin, scope, has(call, '-a'))
+  if (given.stdin !== null && /^(?:tee|dd|sponge|install)$/.test(call.program))
+    for (const { path, access } of targets)
+      if (access !== 'read') noteWritten(reader, path, given.stdin, scope, has(call, '-a'))
   record(reader, call, scope, given, {
     targets: [...given.redirected, ...targets],
     hosts: hosts.map(shown),
@@ -235,15 +236,7 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
     (/^(?:env|printenv|export|set|declare)$/.test(call.program) && call.args.length === 0) ||
     call.flags.some((one) => one.startsWith('--export-secret-')) ||
     printsSecrets.test(`${call.program} ${call.raw.slice(0, 6).join(' ')} `)
-  if (dumps)
-    secrets.push({
-      path: call.program === 'printenv' ? 'env' : call.program,
-      class: 'secret',
-      access: 'read',
-      outside: true,
-      whole: false,
-      recursive: false,
-    })
+  if (dumps) secrets.push(environment(call.program === 'printenv' ? 'env' : call.program))
   // What reads a file of this line has its text before it.
   const [file] =
     given.stdin === null
