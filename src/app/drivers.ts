@@ -8,6 +8,7 @@ import type { Log } from '../core/log.ts'
 import { attestExisting, threaded } from '../domain/ledger/thread/threaded.ts'
 import { type IndexSync, openIndexSync } from '../domain/search/index-sync.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
+import { within } from '../drivers/shared/within.ts'
 import type { Lease } from '../surfaces/http/limits.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
@@ -48,12 +49,12 @@ const pingEveryMs = 250
 
 /** Limits how often `ask` runs, since anyone may trigger it. `otherwise` is the answer if it fails or takes too long. */
 export function askedRarely<T>(ask: () => Promise<T>, otherwise: T, wait_ms = pingMs): () => Promise<T> {
-  let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(otherwise) }
+  let asked: { at: number; answer: Promise<T> } = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(otherwise) }
   return () => {
     const at = performance.now()
     if (at - asked.at < pingEveryMs) return asked.answer
     const given = ask().catch(() => otherwise)
-    asked = { at, answer: Promise.race([given, Bun.sleep(wait_ms).then(() => otherwise)]) }
+    asked = { at, answer: within(given, wait_ms, otherwise) }
     return asked.answer
   }
 }
@@ -84,7 +85,7 @@ export function writable(dir: string, every_ms = probeEveryMs): () => Promise<bo
       probing = probing.then(probe)
     }
     // A slow disk is not a failing one: until the probe finishes, the previous result stands.
-    await Promise.race([probing, Bun.sleep(pingMs)])
+    await within(probing, pingMs, undefined)
     return works
   }
 }

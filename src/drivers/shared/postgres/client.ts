@@ -2,6 +2,7 @@
 
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
+import { within } from '../within.ts'
 import { isLost, isLostAtOnce, storageErrorOf } from './errors.ts'
 import { openPool, type Pool, type PoolOptions, type Query, type Session } from './pool.ts'
 
@@ -147,7 +148,7 @@ const isOfPooler = (error: unknown): boolean =>
 /** A connection of the database by its process, or null if it does not answer at once. */
 const backend = async ({ query }: Session): Promise<number | null> => {
   const asked = query<{ pid: number }>('select pg_backend_pid() as pid').then(([row]) => row!.pid)
-  return Promise.race([asked, Bun.sleep(pingSeconds * 500).then(() => null)])
+  return within(asked, pingSeconds * 500, null)
 }
 
 /** @throws StorageError `invalid` if there is no session: its settings do not arrive, or another client's transaction takes its connection */

@@ -2,6 +2,7 @@
 import { type ReservedSQL, SQL } from 'bun'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { hideAll, secretsIn } from '../../../core/secrets.ts'
+import { within } from '../within.ts'
 
 /** Runs a statement with parameters `$1 …`. Rows are plain objects, or arrays of their values. */
 export type Query = <Row>(sql: string, values?: readonly unknown[], form?: 'objects' | 'arrays') => Promise<Row[]>
@@ -158,10 +159,7 @@ export function openPool({ url, settings, max, connect_s, limit_ms, wait_ms }: P
     },
     async close(drain_ms) {
       isClosed = true
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, drain_ms)
-      await Promise.race([promise, Promise.allSettled(current.running)])
-      clearTimeout(timer)
+      await within(Promise.allSettled(current.running), drain_ms, undefined)
       ended.reject(closed())
       await current.sql.close({ timeout: 0 })
     },
