@@ -15,7 +15,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { whyLacking } from './support/needing.ts'
-import { cstpLine, root, run, serve } from './support/process.ts'
+import { cstpLine, root, run, serve, shortLived } from './support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -108,7 +108,7 @@ async function openPlace(home: string) {
   await program('npx', `exec "$@"`)
   await program('claude', `exec '${process.execPath}' '${join(root, 'test/surfaces/mcp/claude.ts')}' "$@"`)
   await program('cstp', `exec ${cstpLine} "$@"`)
-  const env = { HOME: home, PATH: `${bin}:${process.env.PATH}`, CSTP_LOG_LEVEL: 'warn' }
+  const env = { ...shortLived, HOME: home, PATH: `${bin}:${process.env.PATH}`, CSTP_LOG_LEVEL: 'warn' }
   const service = await serve(env)
   // The README starts its service on a folder of its own.
   await symlink('.cstp', join(home, 'cstp-tour'))

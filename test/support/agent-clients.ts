@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { content, type Model, messages, responses, type Wanted } from './agent-models.ts'
-import { type Ended, run } from './process.ts'
+import { type Ended, run, shortLived } from './process.ts'
 
 const packages = process.env.CSTP_AGENT_CLIENTS
 
@@ -263,6 +263,8 @@ export async function openAgent(name: RealClient): Promise<Agent> {
     PATH: process.env.PATH ?? '',
     HOME: home,
     NO_PROXY: '127.0.0.1',
+    // Of its hooks, which it starts.
+    ...shortLived,
     ...client.env(url),
   }
   return {

@@ -32,6 +32,14 @@ export const everyScope = (agent: string): Record<string, string> => ({
   CSTP_APPROVERS: agent,
 })
 
+/**
+ * Processes of tests live for seconds, in which compiling their code costs more than it saves: a third of their CPU time or more. The soak runs
+ * them as users do.
+ */
+export const shortLived: Record<string, string> = process.env.CSTP_SOAK
+  ? {}
+  : { BUN_JSC_useDFGJIT: '0', BUN_JSC_thresholdForJITAfterWarmUp: '2000' }
+
 /** Nothing of the developer's own settings reaches the program. */
 export const bareEnv = (dir: string, more: Record<string, string> = {}): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
@@ -40,6 +48,7 @@ export const bareEnv = (dir: string, more: Record<string, string> = {}): Record<
   CSTP_EMBEDDER: 'hash',
   // A service that a test did not start would outlive it.
   CSTP_IDLE_EXIT: '0',
+  ...shortLived,
   ...more,
 })
 
