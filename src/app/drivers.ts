@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
+import { countDecisions } from '../../sdk/storage/groups.ts'
 import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
 import type { Log } from '../core/log.ts'
 import { attestExisting, threaded } from '../domain/ledger/thread/threaded.ts'
@@ -179,6 +180,7 @@ export async function openIndex(
     log,
     ...(max_wait_ms !== undefined && { max_wait_ms, after: later }),
     yieldToEventLoop: () => Bun.sleep(0),
+    total: () => countDecisions(store.decisions, {}),
   }).catch(async (error) => {
     await search.close()
     throw error

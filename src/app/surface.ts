@@ -79,7 +79,7 @@ export async function openSurface(program: Surfaced, options: SurfaceOptions): P
     newRequestId,
     ready,
     reachable,
-    index: askedRarely(() => indexState(services.index), null, countWaitMs),
+    index: askedRarely(() => indexState(services.index, countWaitMs / 2), null, countWaitMs),
     health: () => health(started),
     root: (request: Request) => answerRoot(request, settings.dashboard === 'on'),
     agentCard: () => agentCard(url()),

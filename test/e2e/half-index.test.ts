@@ -1,10 +1,10 @@
 /** A folder of decisions without its database: until every decision has its vectors again, each surface says that it searched a part. */
 import { expect, test } from 'bun:test'
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createClient } from '../../sdk/client.ts'
 import { serveOpenai } from '../support/embedder-servers.ts'
-import { bareEnv, cstp, startServer, testDir, testServer, until } from '../support/process.ts'
+import { bareEnv, cstp, root, startServer, testDir, testServer, until } from '../support/process.ts'
 import { jsonOf, overHttp } from '../surfaces/mcp/peers.ts'
 
 const decisions = ['Keep the ledger in double entry', 'Close the ledger every month', 'Round the ledger to cents']
@@ -84,6 +84,36 @@ test('what is found says how much was searched, on every surface, until all is',
   } finally {
     release.resolve()
     await provider.stop()
+  }
+})
+
+test('a start without its index serves, and knows how many decisions there are, before one of them is indexed again', async () => {
+  const dir = await testDir()
+  const env = { CSTP_AUTH_TOKENS: token }
+  const before = await startServer({ dir, env })
+  for (const decision of decisions)
+    await before.call('recordDecision', { decision, confidence: 0.8, category: 'books' })
+  await before.kill()
+  const held = join(dir, 'held.ts')
+  await writeFile(
+    held,
+    `import { openMemorySearch } from ${JSON.stringify(join(root, 'test/support/search.ts'))}
+const inner = openMemorySearch()
+const open = async (generation) => ({ ...(await inner.open(generation)), apply: () => new Promise(() => {}) })
+export default { search: () => ({ ...inner, open }) }`,
+  )
+  const server = await startServer({ dir, env: { ...env, CSTP_DRIVERS: held } })
+  try {
+    expect(await (await fetch(`${server.url}/health`)).json()).toMatchObject({ status: 'ok' })
+    const index = { complete: false, indexed: 0, total: 3 }
+    await until('the state of the index', async () => {
+      const ready = (await (await fetch(`${server.url}/ready`)).json()) as { index: object }
+      return Bun.deepEquals(ready.index, index)
+    })
+    expect(await server.call('getStats', {})).toMatchObject({ total: 3 })
+    expect(await server.call('queryDecisions', { query: question })).toMatchObject({ index, degraded: true })
+  } finally {
+    await server.kill('SIGKILL')
   }
 })
 

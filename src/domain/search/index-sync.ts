@@ -20,6 +20,8 @@ interface IndexSyncOptions {
   after?: (ms: number, run: () => void) => () => void
   /** A search waits so long for the index to follow, and then answers with what it holds; needs `after`. [without limit] */
   max_wait_ms?: number
+  /** All decisions of the store, which an index that is behind does not know. */
+  total?: () => Promise<number>
 }
 
 /** How often the store is asked for changes, by this process and by others: when there were none, and when there were some. */
@@ -40,7 +42,8 @@ export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'id
   distances(query: VectorQueryOf<'distances'>): ReturnType<SearchIndex['distances']>
   /** The generation that is searched by meaning, or null before the first. */
   generation(): SearchGeneration | null
-  state(): Promise<IndexSyncState>
+  /** @param wait_ms how long it waits for the index to follow; by default as a search does */
+  state(wait_ms?: number): Promise<IndexSyncState>
 }
 
 /**
@@ -82,6 +85,7 @@ export async function openIndexSync({
   yieldToEventLoop,
   after,
   max_wait_ms = Number.POSITIVE_INFINITY,
+  total,
 }: IndexSyncOptions): Promise<IndexSync> {
   const { feed } = store
   const tools = { search, feed, log, yieldToEventLoop }
@@ -151,8 +155,11 @@ export async function openIndexSync({
     }
   }
 
-  async function ask<T>(run: (asked: GenerationSync, isBehind: boolean) => Promise<T>, of?: 'complete'): Promise<T> {
-    const isCurrent = await syncInTime(of === 'complete' ? patience * max_wait_ms : max_wait_ms)
+  async function ask<T>(
+    run: (asked: GenerationSync, isBehind: boolean) => Promise<T>,
+    of?: 'complete' | number,
+  ): Promise<T> {
+    const isCurrent = await syncInTime(of === 'complete' ? patience * max_wait_ms : (of ?? max_wait_ms))
     if (!isCurrent && of === 'complete')
       throw new StorageError('unavailable', 'The search index still lacks changes of the store; try again')
     const asked = serving!
@@ -173,7 +180,7 @@ export async function openIndexSync({
   }
 
   const index: IndexSync = {
-    ...viewOf(search.driver, ask, () => serving?.generation ?? noVectors),
+    ...viewOf(search.driver, ask, () => serving?.generation ?? noVectors, total),
     sync,
     once: (run, of) =>
       ask(
@@ -183,6 +190,7 @@ export async function openIndexSync({
               search.driver,
               (one) => one(asked, isBehind),
               () => asked.generation,
+              total,
             ),
           ),
         of,
@@ -242,8 +250,9 @@ export async function openIndexSync({
 /** The methods of a search, each run on the index that `ask` provides. */
 function viewOf(
   driver: string,
-  ask: <T>(run: (asked: GenerationSync, isBehind: boolean) => Promise<T>) => Promise<T>,
+  ask: <T>(run: (asked: GenerationSync, isBehind: boolean) => Promise<T>, wait_ms?: number) => Promise<T>,
   generation: () => SearchGeneration,
+  total: IndexSyncOptions['total'],
 ): SearchView {
   const askByVector = <T>(
     query: { vector: Float32Array; embedder?: string },
@@ -264,10 +273,11 @@ function viewOf(
     idsContainingAll: (query) => ask(({ index }) => index.idsContainingAll(query)),
     nearTerms: (query) => ask(({ index }) => index.nearTerms(query)),
     generation: () => (generation().number === noVectors.number ? null : generation()),
-    state: () =>
+    state: (wait_ms) =>
       ask(async ({ generation: { number }, index, applied }, isBehind) => {
         const state = await index.state()
+        if (isBehind && total !== undefined) state.decisions = await total()
         return { driver, generation: number, applied_seq: applied(), ...state, building: isBehind }
-      }),
+      }, wait_ms),
   }
 }

@@ -126,8 +126,8 @@ async function embedQuery({ index, embedder, signal }: Tools, query: string): Pr
   return vector!.subarray(0, generation.dimensions)
 }
 
-export async function indexState(index: Pick<IndexSync, 'state'>): Promise<IndexState> {
-  const { decisions, indexed, building } = await index.state()
+export async function indexState(index: Pick<IndexSync, 'state'>, wait_ms?: number): Promise<IndexState> {
+  const { decisions, indexed, building } = await index.state(wait_ms)
   return { complete: indexed === decisions && !building, indexed, total: decisions }
 }
 
@@ -174,10 +174,14 @@ async function keyword({ index }: Tools, { query, side, filter, offset, limit }:
   return { question, ranked: hits.map(({ id, score }) => candidate(id, null, score, question)), total, degraded: false }
 }
 
+/** Candidates of each part of a hybrid search beyond the end of the page: their order in one part says less the further down the page is. */
+const maxFurther = 1_500
+
 async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
   const { index, signal } = tools
   const { query, side, weight, filter, offset, limit } = input
-  const k = Math.max(50, 4 * (offset + limit))
+  const depth = offset + limit
+  const k = Math.max(50, depth + Math.min(3 * depth, maxFurther))
   const terms = queryTerms(query)
   let vector: Float32Array | null
   // The embedder runs in its own thread, so keywords are searched in the meantime.

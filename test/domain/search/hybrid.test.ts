@@ -69,3 +69,44 @@ test('a search by meaning that fails ends only after the search by keyword, whic
   await expect(search(tools, { ...hybrid, query: 'sqlite' })).rejects.toThrow('damaged')
   expect(running).toBe(0)
 })
+
+test('of a page far down at most 1 500 candidates beyond its end are looked at in each part, and each is scored once', async () => {
+  const program = await memoryProgram()
+  await program.record()
+  const { store, index, embedder } = program.services
+  const asked: number[] = []
+  const ask = <T>(count: number, answer: T): Promise<T> => {
+    asked.push(count)
+    return Promise.resolve(answer)
+  }
+  const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `x${from + at}`)
+  const tools = {
+    store,
+    embedder,
+    index: {
+      once: <T>(run: (view: SearchView) => Promise<T>) =>
+        index.once((view) =>
+          run({
+            ...view,
+            nearest: ({ k }) =>
+              ask(
+                k,
+                ids(0, k).map((id) => ({ id, distance: 0.5 })),
+              ),
+            keyword({ limit }) {
+              const hits = ids(limit, 2 * limit).map((id) => ({ id, score: 1 }))
+              return ask(limit, { hits, total: limit, total_unindexed: 0, ideal: 1 })
+            },
+            distances: (query) => ask(query.ids.length, new Map()),
+            scores: (query) => ask(query.ids.length, new Map()),
+          }),
+        ),
+    },
+    signal: new AbortController().signal,
+  }
+  await search(tools, { ...hybrid, query: 'sqlite', offset: 10_000, limit: 500 })
+  expect(asked).toEqual([12_000, 12_000, 12_000, 12_000])
+  asked.length = 0
+  await search(tools, { ...hybrid, query: 'sqlite' })
+  expect(asked).toEqual([50, 50, 50, 50])
+})
