@@ -238,7 +238,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     },
   }
   try {
-    await refusePooled(pool, single, schema)
+    await refusePooled(pool, { ...single, connect_s: connectSeconds, wait_ms }, schema)
     const [found] = await client.read('select 1 from pg_namespace where nspname = $1', [schema])
     if (!found && make)
       await client.begin(async (query) => {
