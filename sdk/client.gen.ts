@@ -1971,6 +1971,8 @@ export interface ListSessionsResult {
      * heard before: the hook that asks is missing or turned off.
      */
     ungated: boolean
+    /** Hooks of the folder were not as `cstp init` wrote them when the session began: the audit trail says which. */
+    hooks_changed: boolean
     /** When the session ended; null while it is open. */
     seal: {
       /** RFC 3339. */ at: string

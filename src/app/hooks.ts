@@ -5,7 +5,7 @@ import { attributed } from '../core/audit.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import type { Observe } from '../core/observed.ts'
 import { withoutSecretTexts } from '../core/secrets.ts'
-import { answerHook } from '../domain/hook/answer.ts'
+import { answerHook, type HookCall } from '../domain/hook/answer.ts'
 import { adapters } from '../domain/hook/clients.ts'
 import {
   type HookClient,
@@ -30,7 +30,13 @@ function failedOutcome(event: HookEvent, mode: HookMode, error: unknown): HookOu
   return { kind: 'deny', reason: `cstp can't judge this call: ${why}` }
 }
 
-export function hookAnswers(services: Services, prompts: 'text' | 'digest', observe: Observe): HookOptions {
+/** @param hooksChanged a sentence if a folder's hooks are not as they were written; null if they are, or nothing is known of it */
+export function hookAnswers(
+  services: Services,
+  prompts: 'text' | 'digest',
+  observe: Observe,
+  hooksChanged: NonNullable<HookCall['hooksChanged']> = async () => null,
+): HookOptions {
   const quota = openQuota(services)
   const { log, elapsed } = services
   return {
@@ -48,7 +54,7 @@ export function hookAnswers(services: Services, prompts: 'text' | 'digest', obse
       let code = 0
       try {
         await quota.require(caller.agent)
-        outcome = await answerHook({ ...call, prompts }, event)
+        outcome = await answerHook({ ...call, prompts, hooksChanged }, event)
       } catch (error) {
         code = error instanceof CstpError ? error.code : -32603
         log(failureLevel(error, call), 'hook failed', {

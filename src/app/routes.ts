@@ -43,6 +43,7 @@ import { authzenRoutes } from '../surfaces/policy/authzen.ts'
 import { opaRoutes } from '../surfaces/policy/opa.ts'
 import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 import { hookAnswers } from './hooks.ts'
+import { changedSince } from './init/changed.ts'
 import { later } from './lifecycle.ts'
 import { openIssuer } from './oidc/issuer.ts'
 import { filesOfLog } from './publisher.ts'
@@ -145,7 +146,9 @@ export function createRoutes(options: RoutesOptions): Record<string, Route> {
     ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
     ...authzenRoutes(options),
     ...opaRoutes(options),
-    '/hooks/': hooksRoute(hookAnswers(services, settings.hook_prompts, options.observe)),
+    '/hooks/': hooksRoute(
+      hookAnswers(services, settings.hook_prompts, options.observe, (cwd) => changedSince(settings.data_dir, cwd)),
+    ),
     ...(settings.github_webhook_secret !== null && {
       '/webhooks/github': githubRoute({
         secret: settings.github_webhook_secret,

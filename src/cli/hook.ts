@@ -17,7 +17,7 @@ interface Stopped {
   agent: string
   /** False if the call was stopped, true if it would have been in enforcing mode. */
   shadow: boolean
-  /** How the call ran that should not have run so; null if this is about a verdict. */
+  /** How the call ran that should not have run so, or that hooks were changed; null if this is about a verdict. */
   ran: Astray | null
   rules: string[]
   description: string
@@ -34,6 +34,20 @@ function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | nul
   if ('ran' in detail) {
     const { ran, tool, evaluation } = detail as { ran: Astray; tool: string; evaluation: string | null }
     return { at, client, agent, shadow: false, ran, rules: [], description: tool, input: null, record_id: evaluation }
+  }
+  if ('hooks' in detail) {
+    const description = detail.hooks as string
+    return {
+      at,
+      client,
+      agent,
+      shadow: false,
+      ran: 'hooks_changed',
+      rules: [],
+      description,
+      input: null,
+      record_id: null,
+    }
   }
   if (allowed === null) return null
   const {
@@ -60,6 +74,7 @@ const ranAs = {
   though_denied: 'RAN though stopped',
   other_than_judged: 'RAN with another input',
   unjudged: 'RAN unjudged',
+  hooks_changed: 'HOOKS changed',
 }
 
 const columns = (paint: Paint): Column<Stopped>[] => [

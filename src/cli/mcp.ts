@@ -77,9 +77,12 @@ export const mcp = defineCommand({
   async run(run) {
     const log = openLog(await run.configuration(), { quiet: true })
     const { url, service } = run.flags
-    const [backend, { serveMcpStdio }] = await Promise.all([
+    const { data_dir } = (await run.configuration()).settings
+    const [backend, { serveMcpStdio }, notice] = await Promise.all([
       url === undefined && !service ? openHere(run, log) : forward(run),
       import('../surfaces/mcp/stdio.ts'),
+      // A client whose hooks are turned off begins its session here only.
+      import('../app/init/changed.ts').then(({ changedSince }) => changedSince(data_dir, process.cwd())),
     ])
     let requests = 0
     try {
@@ -92,6 +95,7 @@ export const mcp = defineCommand({
         max_message_bytes: backend.max_message_bytes,
         signal: run.signal,
         log,
+        notice,
       })
       return 0
     } finally {

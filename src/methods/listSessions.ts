@@ -47,6 +47,10 @@ const Session = v.object({
       'Calls were reported, or reached this service over MCP, and none was checked, though hooks of this client were heard before: the hook that asks is missing or turned off.',
     ),
   ),
+  hooks_changed: v.pipe(
+    v.boolean(),
+    d('Hooks of the folder were not as `cstp init` wrote them when the session began: the audit trail says which.'),
+  ),
   seal: v.pipe(
     v.nullable(
       v.object({
@@ -78,6 +82,7 @@ const show = (one: HookSession): v.InferInput<typeof Session> => ({
   ran_other_than_judged: one.ran?.other_than_judged ?? 0,
   ran_unjudged: one.ran?.unjudged ?? 0,
   ungated: isUngated(one),
+  hooks_changed: one.hooks_changed ?? false,
   seal: one.ended_ms === null ? null : { at: timestamp(one.ended_ms), digest: one.digest },
 })
 

@@ -619,6 +619,7 @@ describe('hooks', () => {
         ran_other_than_judged: 1,
         ran_unjudged: 1,
         ungated: false,
+        hooks_changed: false,
       })
       expect(sessions.find(({ client }) => client === 'gemini')).toMatchObject({ actions: 1, ran_though_denied: 0 })
       const kept = (await rowsOf(program)).flatMap(({ detail }) =>

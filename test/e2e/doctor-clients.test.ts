@@ -1,12 +1,13 @@
 /** Ways in which a client's connection breaks: cstp doctor names each, with the line that fixes it, and that line does. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readServiceFile } from '../../src/app/service-file.ts'
 import {
   atEnd,
   bareEnv,
   cstp,
+  cstpCommand,
   freePort,
   root,
   run,
@@ -47,8 +48,28 @@ async function connected() {
     const { findings } = JSON.parse(out) as { findings: Finding[] }
     return { status, broken: findings.filter(({ check, severity }) => check === 'hooks' && severity !== 'note') }
   }
+  /** What the model reads about its hooks at the start of a session, and when it connects over MCP. */
+  const told = async () => {
+    const { url } = readServiceFile(data)!
+    const token = (await readFile(join(data, 'token'), 'utf8')).trim()
+    const answer = await fetch(`${url}/hooks/claude-code`, {
+      method: 'POST',
+      headers: { authorization: `Bearer local:${token}` },
+      body: JSON.stringify({ hook_event_name: 'SessionStart', session_id: crypto.randomUUID(), cwd: join(dir, 'src') }),
+    })
+    const { hookSpecificOutput } = (await answer.json()) as { hookSpecificOutput: { additionalContext: string } }
+    const greeting = {
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    }
+    const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, ...greeting })}\n`
+    const mcp = await run([...cstpCommand, 'mcp', '--service'], { cwd: dir, env, input })
+    return [hookSpecificOutput.additionalContext, JSON.parse(mcp.out).result.instructions as string].map(
+      (text) => /^cstp's hooks are not as cstp init left them.*/.exec(text)?.[0] ?? null,
+    )
+  }
   const settings = join(dir, '.claude/settings.local.json')
-  return { data, dir, env, stop, doctor, printed: init.out, settings, script: join(data, 'hook/cstp-hook.mjs') }
+  return { data, dir, env, stop, doctor, told, printed: init.out, settings, script: join(data, 'hook/cstp-hook.mjs') }
 }
 type Connected = Awaited<ReturnType<typeof connected>>
 
@@ -97,6 +118,23 @@ const ways: [
     /runs no hook of ours: disableAllHooks in/,
     /^take disableAllHooks out of /,
     ({ settings }) => change(settings, (text) => text.replace('"disableAllHooks":true', '"x":1')),
+  ],
+  [
+    'the repository disables all hooks',
+    ({ dir }) => writeFile(join(dir, '.claude/settings.json'), '{"disableAllHooks":true}'),
+    /runs no hook of ours: disableAllHooks in \S+settings\.json/,
+    /^take disableAllHooks out of /,
+    ({ dir }) => rm(join(dir, '.claude/settings.json')),
+  ],
+  [
+    'the hook script is a pipe',
+    async ({ script, data }) => {
+      await rename(script, `${script}.kept`)
+      await run(['mkfifo', script], { cwd: data, env: bareEnv(data) })
+    },
+    /hook script .* is not the one of this version/,
+    /./,
+    ({ script }) => rename(`${script}.kept`, script),
   ],
   [
     'the settings are not JSON',
@@ -163,9 +201,23 @@ afterAll(async () => {
   for (const path of [at.data, at.dir]) await rm(path, { recursive: true, force: true })
 })
 
+const isOfFiles = (name: string): boolean => ways.slice(0, -3).some(([one]) => one === name)
+
+test('in a folder that is as init left it a session reads nothing about its hooks', async () => {
+  expect(await at.told()).toEqual([null, null])
+})
+
 for (const [name, breaks, what, fix, heal] of ways)
-  test(`${name}: the doctor says so, and what it says fixes it`, async () => {
+  test(`${name}: the doctor says so, the next session too if it is in a file, and what they say fixes it`, async () => {
     await breaks(at)
+    if (isOfFiles(name)) {
+      const said = await at.told()
+      expect(said).toEqual([
+        expect.stringMatching(what),
+        expect.stringMatching(/\. Say so to the user, who fixes it with: \S/),
+      ])
+      expect(said[0]).toBe(said[1]!)
+    }
     const { status, broken } = await at.doctor()
     expect([status, broken[0]?.severity, broken[0]?.what, broken[0]?.fix]).toEqual([
       1,

@@ -1,8 +1,6 @@
 /** Checks the connections that `cstp init` wrote: compares their files, then runs the commands in them as the clients do. */
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { regularText } from '../../core/disk.ts'
 import { type Astray, astray } from '../../core/observed.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { isUngated } from '../../domain/hook/astray.ts'
@@ -10,12 +8,11 @@ import type { HookSession } from '../../domain/hook/session.ts'
 import { hookCollections } from '../../domain/record/hook-records.ts'
 import { manifests } from '../init/apply.ts'
 import { begin } from '../init/begin.ts'
-import { type Edit, filesOf } from '../init/clients.ts'
-import { type Connection, connectionOf, modeOf, switchesOf } from '../init/connection.ts'
+import { againLine, changed } from '../init/changed.ts'
+import { connectionOf } from '../init/connection.ts'
 import { fixOf } from '../init/fix.ts'
-import { source as script } from '../init/hook-script.gen.ts'
 import { proofLine, prove } from '../init/proof.ts'
-import { clientNames, type InitClient, modeFlag, scriptPath, type Wiring } from '../init/wiring.ts'
+import { clientNames, type InitClient } from '../init/wiring.ts'
 import { foreignPorts } from '../own-drivers.ts'
 import { commandLine } from '../service-file.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
@@ -78,67 +75,6 @@ const fixes: Partial<Record<InitClient, string>> = {
   'claude-code': 'open claude there and run /hooks: it lists the hooks that are active',
 }
 const use = (client: InitClient): string => fixes[client] ?? 'start the client there'
-
-/** The line that connects a client once more, in the same way. */
-function againLine(client: InitClient, { mode, shared, required, url, data_dir }: Wiring, dir: string): string {
-  const flags = [...(mode === 'guard' ? [] : modeFlag(mode)), ...(mode === 'enforce' ? ['--enforce'] : [])]
-  const more = [...(shared ? ['--shared'] : []), ...(required ? ['--required'] : []), ...(url ? ['--url', url] : [])]
-  return commandLine(['init', '--dir', dir, '--client', client, ...flags, ...more], data_dir)
-}
-
-/** Whether init would leave a file as it is. */
-function isIntact({ path, apply }: Edit): boolean {
-  try {
-    const text = regularText(path)
-    return text !== null && apply(text) === text
-  } catch {
-    return false
-  }
-}
-
-function isScript(path: string): boolean {
-  try {
-    return regularText(path) === script
-  } catch {
-    // Something else than a file is in its place.
-    return false
-  }
-}
-
-/** What of a client's files is not as init wrote it. */
-function* changed(client: InitClient, wiring: Wiring, dir: string, found: Connection): Generator<Finding> {
-  const again = againLine(client, wiring, dir)
-  const name = clientNames[client]
-  for (const { path, why } of found.unreadable)
-    yield error(`${name} can’t read ${path}: ${why}`, `correct it, then ${again}`)
-  for (const { path, setting } of switchesOf(client, dir, homedir()))
-    yield error(`${name} runs no hook of ours: ${setting} in ${path}`, `take ${setting} out of ${path}`)
-  if (found.unreadable.length > 0) return
-  const path = scriptPath(wiring, dir)
-  const { hooks, server, names } = filesOf(client, wiring, dir)
-  if (wiring.runtime !== null && !wiring.shared && !existsSync(wiring.runtime))
-    yield error(`${name}: its hooks run ${wiring.runtime}, which is gone`, again)
-  const lacking = wiring.shared ? undefined : wiring.program.find((part) => !part.startsWith('--') && !existsSync(part))
-  if (lacking !== undefined) yield error(`${name}: its commands run ${lacking}, which is gone`, again)
-  if (wiring.runtime !== null) {
-    if (!existsSync(path)) yield error(`${name}: its hook script ${path} is gone`, again)
-    // That of a repository may be of the version that its owner has.
-    else if (!isScript(path))
-      yield (wiring.shared ? warning : error)(`${name}: its hook script ${path} is not the one of this version`, again)
-  }
-  const mode = modeOf(found.hook)
-  if (mode === null)
-    yield error(
-      `${name}: there is no hook of ours in ${hooks.path}${names ? `, or ${names.path} names no plugin` : ''}`,
-      again,
-    )
-  else if (mode !== wiring.mode)
-    yield error(`${name}: its hooks run in mode ${mode}, and were set up in mode ${wiring.mode} (${hooks.path})`, again)
-  else if (!isIntact(hooks)) yield error(`${name}: hooks were removed or changed in ${hooks.path}`, again)
-  if (found.server === null) yield error(`${name}: there is no MCP server cstp in ${server.path}`, again)
-  else if (server.path !== hooks.path && !isIntact(server))
-    yield error(`${name}: the MCP server cstp was changed in ${server.path}`, again)
-}
 
 /** @param env the environment, which clients would have too */
 export const checkHooks = (env: Record<string, string | undefined>): Check => ({

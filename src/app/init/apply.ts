@@ -64,6 +64,10 @@ async function readManifest(path: string): Promise<Manifest | null> {
   return text === null ? null : (JSON.parse(text) as Manifest)
 }
 
+/** The manifest of a folder; null if it was never connected. */
+export const manifestOf = (data_dir: string, dir: string): Promise<Manifest | null> =>
+  readManifest(placeOf(data_dir, dir))
+
 /** The manifests of all folders that were changed. */
 export async function manifests(data_dir: string): Promise<Manifest[]> {
   const files = await readdir(places(data_dir)).catch(() => [])
@@ -92,7 +96,7 @@ export async function apply(
   made: Omit<Manifest, 'files'>,
   edits: readonly Edit[],
 ): Promise<Change[]> {
-  const known = await readManifest(placeOf(data_dir, made.dir))
+  const known = await manifestOf(data_dir, made.dir)
   const planned = await Promise.all(
     edits.map(async ({ path, apply: edit, undo: withoutOurs }) => {
       const before = await bytesAt(path, made.dir)

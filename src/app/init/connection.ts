@@ -87,12 +87,8 @@ export function modeOf(hook: Connection['hook']): HookMode | null {
   return (/--(shadow|guard)\b|[?&]mode=(shadow|guard)\b/.exec(text)?.slice(1).find(Boolean) as HookMode) ?? 'enforce'
 }
 
-/** Settings of a client that turn its hooks or our server off, with the file that has them. */
-export function* switchesOf(
-  client: InitClient,
-  dir: string,
-  home: string,
-): Generator<{ path: string; setting: string }> {
+/** The files whose settings can turn a client's hooks or our server off. */
+export function switchFiles(client: InitClient, dir: string, home: string): string[] {
   const paths: Partial<Record<InitClient, string[]>> = {
     'claude-code': [
       join(dir, '.claude', 'settings.local.json'),
@@ -103,7 +99,16 @@ export function* switchesOf(
     gemini: [join(dir, '.gemini', 'settings.json'), join(home, '.gemini', 'settings.json')],
     copilot: [join(dir, '.github', 'hooks', 'cstp.json')],
   }
-  for (const path of paths[client] ?? []) {
+  return paths[client] ?? []
+}
+
+/** Settings of a client that turn its hooks or our server off, with the file that has them. */
+export function* switchesOf(
+  client: InitClient,
+  dir: string,
+  home: string,
+): Generator<{ path: string; setting: string }> {
+  for (const path of switchFiles(client, dir, home)) {
     let root: Plain = {}
     try {
       const parse = path.endsWith('.toml') ? Bun.TOML.parse : JSON.parse

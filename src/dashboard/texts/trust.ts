@@ -71,11 +71,12 @@ export const trust = {
 }
 
 export const astray = {
-  title: 'Calls ran otherwise than they were checked: the hook of these agents does not hold.',
+  title: 'Calls ran otherwise than they were checked, or may: the hook of these agents does not hold.',
   kinds: {
     ran_though_denied: (count: number) => `${counted(count, 'call')} ran though denied`,
     ran_other_than_judged: (count: number) => `${counted(count, 'call')} ran with another input than checked`,
     ran_unjudged: (count: number) => `${counted(count, 'call')} ran unchecked`,
     ungated: (count: number) => `${counted(count, 'session')} without any check`,
+    hooks_changed: (count: number) => `${counted(count, 'session')} whose hooks are not as cstp init wrote them`,
   },
 }

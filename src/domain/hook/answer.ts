@@ -15,7 +15,7 @@ import type { RecordCall } from '../lifecycle/record.ts'
 import { addToSession, noteRequest } from '../policy/facts/session.ts'
 import type { PublishedTools } from '../search/published.ts'
 import { precedentsFor } from '../search/search.ts'
-import { astrayOf, noteAstray } from './astray.ts'
+import { astrayDetail, astrayOf, noteAstray } from './astray.ts'
 import { type CheckCall, type CheckedCall, checkTool, shortCall } from './check.ts'
 import { consequenceOf } from './consequence.ts'
 import { type HookEvent, type HookOutcome, silent } from './event.ts'
@@ -47,6 +47,8 @@ export interface HookCall extends CheckCall, RecordCall, PublishedTools {
   prompts: 'text' | 'digest'
   /** Notified of a call that ran against its verdict, or without one. */
   ranAstray(how: Astray): void
+  /** A sentence if the hooks of a folder are not as they were written. */
+  hooksChanged?: (cwd: string) => Promise<string | null>
 }
 
 /** Most characters of text for the model: below 9 500, the smallest limit of a client. */
@@ -77,19 +79,24 @@ async function onStart(call: HookCall, { place }: On<'session_start'>): Promise<
   const at = call.now()
   // Acts from now on have no place in the thread yet.
   const { seq } = await call.store.thread.head()
-  const session = await call.store.transaction((tx) =>
-    changeSession(tx, sourceOf(call), place, at, (one) => ({
+  const cwd = place.cwd ?? place.project_dir
+  const hooks = cwd === null ? null : ((await call.hooksChanged?.(cwd)) ?? null)
+  const session = await call.store.transaction(async (tx) => {
+    if (hooks !== null) await noteAstray(tx, call, at, place, { hooks })
+    return changeSession(tx, sourceOf(call), place, at, (one) => ({
       ...one,
       ended_ms: null,
       turn_ms: at,
       first_index: one.first_index ?? seq + 1,
-    })),
-  )
+      ...(hooks !== null && { hooks_changed: true as const }),
+    }))
+  })
   if (!tells(call)) return silent
   const { project, branch } = session
   const { for_model } = await sessionContext(call, { task: null, project, parts, decisions_limit: 5, ready_limit: 5 })
   const where = [project, branch].flatMap((one) => (one === null ? [] : [quotedName(one)])).join(', branch ')
-  const text = `${toMarkdown(for_model, contextTokens)}${where === '' ? '' : `\nProject ${where}.\n`}`
+  const warning = hooks === null ? '' : `${hooks}\n\n`
+  const text = `${warning}${toMarkdown(for_model, contextTokens)}${where === '' ? '' : `\nProject ${where}.\n`}`
   return { kind: 'context', text: text.slice(0, maxContext).toWellFormed() }
 }
 
@@ -195,7 +202,7 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
       await putAction(tx, key, id, result)
       // The gateway sends what it judged, and nothing else.
       const ran = call.client === 'gateway' ? null : astrayOf(known, event, input_digest)
-      if (ran !== null) await noteAstray(tx, call, at_ms, { ran, place, action: result })
+      if (ran !== null) await noteAstray(tx, call, at_ms, place, astrayDetail(ran, result))
       astray = ran
       return {
         ...session,

@@ -25,19 +25,21 @@ export function astrayOf(
   return known.may_run === input_digest ? null : 'other_than_judged'
 }
 
-/** Writes it to the audit trail, and so to the log. */
+/** What the audit trail says of a call that ran astray. */
+export const astrayDetail = (
+  ran: Astray,
+  { tool, record_id: evaluation, input_digest }: Pick<HookAction, 'tool' | 'record_id' | 'input_digest'>,
+) => ({ ran, tool, evaluation, input_digest })
+
+/** Writes what is wrong with a client's hooks to the audit trail, and so to the log. */
 export function noteAstray(
   tx: Transaction,
   { caller, method, request_id }: { caller: { agent: string }; method: string; request_id: string },
   at_ms: number,
-  {
-    ran,
-    place,
-    action,
-  }: { ran: Astray; place: HookPlace; action: Pick<HookAction, 'tool' | 'record_id' | 'input_digest'> },
+  { session_id }: HookPlace,
+  found: ReturnType<typeof astrayDetail> | { hooks: string },
 ): Promise<void> {
-  const { tool, record_id: evaluation, input_digest } = action
-  const detail = { ran, tool, evaluation, input_digest, session_id: place.session_id.slice(0, 256).toWellFormed() }
+  const detail = { ...found, session_id: session_id.slice(0, 256).toWellFormed() }
   const { agent } = caller
   const at = timestamp(at_ms)
   return tx.append({ audit: [{ at, agent, method, request_id, ids: [], allowed: null, rules: [], detail }] })

@@ -42,6 +42,8 @@ export interface HookSession {
   would_block: number
   /** Completed calls that ran against their verdict, or without one; absent in sessions of before. */
   ran?: Partial<Record<Astray, number>>
+  /** Whether the client's hooks were not as they were written when it began. */
+  hooks_changed?: true
   /** Hash chain over the completed calls, SHA-256: it changes if one is left out. */
   digest: string
   /** The request of this turn without secrets, or its digest. */

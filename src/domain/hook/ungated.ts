@@ -6,7 +6,7 @@ import { jsonSha256 } from '../../core/digest.ts'
 import { describeError, type Log } from '../../core/log.ts'
 import type { Astray } from '../../core/observed.ts'
 import { dayMs } from '../../core/time.ts'
-import { noteAstray } from './astray.ts'
+import { astrayDetail, noteAstray } from './astray.ts'
 import { hookClients } from './event.ts'
 import { changeSession, type HookSession, listHookSessions } from './session.ts'
 
@@ -61,7 +61,7 @@ export function openUngated() {
       }))
       // In the trail it stands with what the hooks of this client report.
       const of = { caller, method: `POST /hooks/${client}`, request_id: call.request_id }
-      await noteAstray(tx, of, at, { ran: 'unjudged', place, action })
+      await noteAstray(tx, of, at, place, astrayDetail('unjudged', action))
     })
     call.ranAstray('unjudged')
   }

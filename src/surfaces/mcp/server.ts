@@ -26,6 +26,8 @@ export interface Client {
   stopping: AbortSignal
   /** When the client connected; absent if each request stands alone. */
   since_ms?: number
+  /** What the model reads before the instructions. */
+  notice?: string | null
 }
 
 /** How long a client may cache what is the same for all clients and changes only with the program. */
@@ -48,7 +50,7 @@ const unknown = (what: string, name: string, known: readonly string[]): Protocol
   )
 }
 
-export function createServer({ caller, dispatch, newRequestId, stopping, since_ms }: Client): Server {
+export function createServer({ caller, dispatch, newRequestId, stopping, since_ms, notice }: Client): Server {
   /** Calls as the caller of this request: within a session, its scopes may change with its access token. */
   const callAs =
     ({ http }: ServerContext, traceparent: string | null = null, more: Pick<Caller, 'mcp'> = {}): CallMethod =>
@@ -63,7 +65,7 @@ export function createServer({ caller, dispatch, newRequestId, stopping, since_m
     { name: serviceName, title: 'Decision memory', version },
     {
       capabilities: { tools: {}, resources: {}, prompts: {} },
-      instructions,
+      instructions: notice ? `${notice}\n\n${instructions}` : instructions,
       cacheHints: {
         'tools/list': lasting,
         'prompts/list': lasting,

@@ -8,7 +8,7 @@ import { List } from '../../ui.tsx'
 const t = texts.astray
 const mostSessions = 500
 type Counts = Record<keyof typeof t.kinds, number>
-const none: Counts = { ran_though_denied: 0, ran_other_than_judged: 0, ran_unjudged: 0, ungated: 0 }
+const none: Counts = { ran_though_denied: 0, ran_other_than_judged: 0, ran_unjudged: 0, ungated: 0, hooks_changed: 0 }
 
 /** @param agent only of this one @param since RFC 3339; sessions that began later */
 export function Astray({ agent, since }: { agent?: string | undefined; since?: string | undefined }) {
