@@ -1,6 +1,7 @@
 /** cstp doctor finds each thing that is wrong, says how to fix it, and changes nothing. */
+import { heapStats } from 'bun:jsc'
 import { Database } from 'bun:sqlite'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -411,6 +412,49 @@ describe('finds what is wrong with', () => {
       expect.stringMatching(/^data directory warning: .* belongs to user 12345, and this is user 0/),
     )
   })
+})
+
+test('its memory does not grow with the decisions: pages of them are let go', async () => {
+  const large = join(home, 'large')
+  const count = 2_500
+  const context = 'kept apart from what is searched '.repeat(100)
+  const lines = Array.from({ length: count }, (_, n) =>
+    JSON.stringify({
+      decision: `Decide ${n}`,
+      context: `${n} ${context}`,
+      confidence: 0.7,
+      category: 'c',
+      source: `l${n}`,
+    }),
+  )
+  expect(await cstp(['import', '-', '--local'], bareEnv(large), `${lines.join('\n')}\n`)).toMatchObject({ status: 0 })
+  chmodSync(large, 0o700)
+  dir = large
+  /** Bytes in use, each time that 50 more rows were asked for one by one. */
+  const held: number[] = []
+  let calls = 0
+  const { prepare } = Database.prototype
+  const spy = spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database, ...given) {
+    const statement = prepare.apply(this, given)
+    const { get } = statement
+    statement.get = (...values) => {
+      if (++calls % 50 === 0) {
+        Bun.gc(true)
+        held.push(heapStats().heapSize)
+      }
+      return get.apply(statement, values)
+    }
+    return statement as never
+  })
+  try {
+    expect(await look()).toEqual([])
+  } finally {
+    spy.mockRestore()
+  }
+  expect(calls).toBeGreaterThan(count)
+  const middle = held.length / 2
+  const [early, late] = [held.slice(0, middle), held.slice(middle)].map((some) => Math.max(...some) - held[0]!)
+  expect(late!).toBeLessThan(1.4 * early!)
 })
 
 test('on the command line: readable at 80 columns, JSON for programs, and a status', async () => {

@@ -1,5 +1,5 @@
 /** cstp.getStats: counts, on every store. */
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
@@ -68,5 +68,39 @@ forEachBackend((open) => {
     await record({ tags: ['t29'] })
     const { top_tags } = await call('getStats')
     expect(top_tags.map(({ tag }) => tag)).toEqual(['t29', ...tags.slice(0, 19)])
+  })
+
+  test('as of an earlier time read the decisions that changed since, and no others', async () => {
+    const { call, record, clock, services } = await open()
+    const ids = await Promise.all(Array.from({ length: 40 }, () => record({ category: 'x' })))
+    clock.now += 60_000
+    const as_of = new Date(clock.now).toISOString()
+    clock.now += 120_000
+    for (const id of ids.slice(0, 3)) await call('reviewDecision', { id, outcome: 'success' })
+    for (let more = 0; more < 20; more++) await record({ category: 'y' })
+    const { get, find, list } = services.store.decisions
+    let read = 0
+    const spies = [
+      spyOn(services.store.decisions, 'get').mockImplementation((given) => {
+        read += given.length
+        return get(given)
+      }),
+      spyOn(services.store.decisions, 'list').mockImplementation(async (query) => {
+        const found = await list(query)
+        read += found.texts.length
+        return found
+      }),
+      spyOn(services.store.decisions, 'find').mockImplementation(async (query) => {
+        const found = await find(query)
+        read += found.length
+        return found
+      }),
+    ]
+    const stats = await call('getStats', { as_of })
+    for (const spy of spies) spy.mockRestore()
+    expect(stats).toMatchObject({ total: 40, by_category: { x: 40 }, by_status: { pending: 40 } })
+    // Listed and read once for each of the four periods at most.
+    expect(read).toBeGreaterThan(0)
+    expect(read).toBeLessThanOrEqual(3 * 2 * 4)
   })
 })
