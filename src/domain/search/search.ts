@@ -1,5 +1,4 @@
 /** Precedents: semantic, keyword and hybrid search over decisions. */
-
 import * as v from 'valibot'
 import { CstpError } from '../../../sdk/errors.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
@@ -180,8 +179,7 @@ const maxFurther = 1_500
 async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
   const { index, signal } = tools
   const { query, side, weight, filter, offset, limit } = input
-  const depth = offset + limit
-  const k = Math.max(50, depth + Math.min(3 * depth, maxFurther))
+  const k = Math.max(50, Math.min(4 * (offset + limit), offset + limit + maxFurther))
   const terms = queryTerms(query)
   let vector: Float32Array | null
   // The embedder runs in its own thread, so keywords are searched in the meantime.
