@@ -1127,6 +1127,8 @@ export interface GetConsistencyProofResult {
 export interface GetDecisionParams {
   /** Id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** Include every update with the previous values. Default `false`. */ revisions?: boolean | undefined
+  /** Include what evidence says about the outcome, if nobody has reviewed the decision. Default `false`. */
+  proposal?: boolean | undefined
   /** Time to answer for, RFC 3339. */ as_of?: string | undefined
   /** False if the call is not part of a deliberation: nothing is kept for the next decision. Default `true`. */
   track?: boolean | undefined
@@ -1217,6 +1219,8 @@ export interface GetDecisionResult {
   attribution_basis: AttributionBasis | null
   /** Why the outcome was attributed. */ attribution_reason: string | null
   /** Every update, oldest first; only with `revisions: true`. */ revisions?: Revision[] | undefined
+  /** What evidence says about the outcome, if it says anything to this caller; only with `proposal: true`. */
+  proposal?: Proposal | undefined
   /** Only with the parameter `as_of`: the time that the answer is for, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
@@ -1542,6 +1546,7 @@ export interface GetStatsParams {
   /** Any of these tags, compared exactly. */ tags?: string[] | undefined
   /** Recorded on or after this day or time. */ date_from?: string | undefined
   /** Recorded on or before this day or time. */ date_to?: string | undefined
+  /** Reviewed on or after this day or time. */ reviewed_from?: string | undefined
   /** Only decisions that are scored by getCalibration. */ scored?: true | undefined
   /** Time to answer for, RFC 3339. */ as_of?: string | undefined
 }
@@ -1734,6 +1739,7 @@ export interface ListDecisionsParams {
   /** Any of these tags, compared exactly. */ tags?: string[] | undefined
   /** Recorded on or after this day or time. */ date_from?: string | undefined
   /** Recorded on or before this day or time. */ date_to?: string | undefined
+  /** Reviewed on or after this day or time. */ reviewed_from?: string | undefined
   /** Only decisions that are scored by getCalibration. */ scored?: true | undefined
   /** Only decisions that contain every word of this text. */ search?: string | undefined
   /** Field to sort by; stakes are sorted by rank. Default `"created_at"`. */
@@ -2316,6 +2322,7 @@ export interface ReadyResult {
   sample?: {
     /** Due reviews in the sample. */ shown: number
     /** Due reviews that it was drawn from. */ of: number
+    /** The same number by agent. */ by_agent: Record<string, number>
     /** Its information, as a share of that of all of them. */ share: number
   } | undefined
   /** Parts that could not be read. */ warnings: string[]
@@ -2927,7 +2934,7 @@ export interface BridgeInput {
 export interface Briefing {
   /** Start of the period, RFC 3339. */ since: string
   /** Decisions recorded in the period. */ decisions: number
-  /** Decisions reviewed since the day on which the period starts. */ reviewed: number
+  /** Decisions whose review that counts came in the period. */ reviewed: number
   /** Those of them that failed. */ failed: number
   /** What most failures of the period share; null if no two share a text. */
   cause: {
@@ -3401,6 +3408,7 @@ export interface Filters {
   /** Any of these tags, compared exactly. */ tags?: string[] | undefined
   /** Recorded on or after this day or time. */ date_after?: string | undefined
   /** Recorded on or before this day or time. */ date_before?: string | undefined
+  /** Reviewed on or after this day or time. */ reviewed_after?: string | undefined
   /** True for reviewed decisions only, false for pending ones. */ has_outcome?: boolean | undefined
 }
 
@@ -3543,6 +3551,12 @@ export interface ProjectInput {
   /** Paths concerned by the decision. Default `[]`. */ files?: string[] | undefined
 }
 
+/** What evidence says about the outcome of a decision that nobody has reviewed. */
+export interface Proposal {
+  /** The outcome for a person to accept; null while the evidence is not clear. */ outcome: Outcome | null
+  /** What is known, as one sentence without its period. */ reason: string
+}
+
 /** How complete a record is. */
 export interface Quality {
   /** From 0 to 1. */ score: number
@@ -3590,6 +3604,8 @@ export interface ReadyAction {
   /** Reason for the action. */ reason: string
   /** What to do. */ suggestion: string
   /** Figures for the reason. */ detail: Record<string, unknown>
+  /** What evidence says about the outcome of the decision, if it says anything to this caller. */
+  proposal?: Proposal | undefined
 }
 
 /** A reason for the decision, with its kind and weight. */

@@ -16,7 +16,7 @@ const Rate = v.object({
 export const Briefing = v.object({
   since: v.pipe(v.string(), d('Start of the period, RFC 3339.')),
   decisions: v.pipe(v.number(), d('Decisions recorded in the period.')),
-  reviewed: v.pipe(v.number(), d('Decisions reviewed since the day on which the period starts.')),
+  reviewed: v.pipe(v.number(), d('Decisions whose review that counts came in the period.')),
   failed: v.pipe(v.number(), d('Those of them that failed.')),
   cause: v.pipe(
     v.nullable(

@@ -156,6 +156,11 @@ export const decisionFilters = {
   },
   updated_from_ms: { field: 'updated_ms', operator: 'gte' },
   updated_to_ms: { field: 'updated_ms', operator: 'lte' },
+  reviewed_from_ms: {
+    ...{ field: 'reviewed_ms', operator: 'gte', about: 'Reviewed on or after this day or time.' },
+    params: { query: 'reviewed_after', list: 'reviewed_from' },
+    shown: { name: 'reviewed', label: 'Reviewed from' },
+  },
   review_by_to_ms: { field: 'review_by_ms', operator: 'lte' },
   preserve: { field: 'preserve', operator: 'eq' },
   indexed: { field: 'indexed', operator: 'eq' },

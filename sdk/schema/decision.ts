@@ -5,15 +5,7 @@ import { observedEntries } from './observed.ts'
 import { outcomeValues, stakesValues, statusValues } from './values.ts'
 import { RecordedVerdict } from './verdict.ts'
 
-export {
-  outcomeValues,
-  type Settlement,
-  type Settler,
-  settlements,
-  settlers,
-  stakesValues,
-  statusValues,
-} from './values.ts'
+export * from './values.ts'
 
 const d = v.description
 
@@ -167,6 +159,13 @@ export type Link = v.InferOutput<typeof Link>
 /** Basis of an attributed outcome. */
 export const AttributionBasis = v.picklist(['evidence', 'inferred', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
+
+/** What evidence says about the outcome of a decision that nobody has reviewed. */
+export const Proposal = v.object({
+  outcome: v.pipe(v.nullable(Outcome), d('The outcome for a person to accept; null while the evidence is not clear.')),
+  reason: v.pipe(v.string(), d('What is known, as one sentence without its period.')),
+})
+export type Proposal = v.InferOutput<typeof Proposal>
 
 /** One review in the history. */
 export const Review = v.object({

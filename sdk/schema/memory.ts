@@ -1,6 +1,6 @@
 /** Results of the memory methods. */
 import * as v from 'valibot'
-import { fraction } from './decision.ts'
+import { fraction, Proposal } from './decision.ts'
 
 const d = v.description
 
@@ -92,6 +92,9 @@ export const ReadyAction = v.object({
   reason: v.pipe(v.string(), d('Reason for the action.')),
   suggestion: v.pipe(v.string(), d('What to do.')),
   detail: v.pipe(v.record(v.string(), v.unknown()), d('Figures for the reason.')),
+  proposal: v.optional(
+    v.pipe(Proposal, d('What evidence says about the outcome of the decision, if it says anything to this caller.')),
+  ),
 })
 export type ReadyAction = v.InferOutput<typeof ReadyAction>
 

@@ -1,12 +1,13 @@
 /** cstp.getDecision: one full record. */
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
-import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
+import { DecisionRecord, Proposal, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, readParams } from '../../sdk/schema/params.ts'
-import { completeJson, type RecordText } from '../../sdk/storage/decisions.ts'
+import { completeJson, parseRecord, type RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
 import { JsonText } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
+import { proposalOf } from '../domain/lifecycle/proposal.ts'
 import { isWholeId, resolveId } from '../domain/record/decision/lookup.ts'
 import { revisionsOf } from '../domain/record/decision/revisions.ts'
 import { missing } from '../domain/record/decision/tombstone.ts'
@@ -16,6 +17,10 @@ import { openPast } from '../domain/record/history/past.ts'
 const params = v.object({
   id: DecisionId,
   revisions: v.pipe(v.optional(v.boolean(), false), v.description('Include every update with the previous values.')),
+  proposal: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description('Include what evidence says about the outcome, if nobody has reviewed the decision.'),
+  ),
   as_of: AsOf,
   ...readParams,
 })
@@ -23,7 +28,7 @@ const params = v.object({
 type Asked = v.InferOutput<typeof params>
 
 async function find(call: Call, asked: Asked): Promise<JsonText> {
-  const { id: given, revisions: shown, as_of } = asked
+  const { id: given, revisions: shown, proposal: proposes, as_of } = asked
   const past = as_of === undefined ? null : await openPast(call, as_of)
   const { decisions } = (past ?? call).store
   const id = isWholeId(given) ? given : await resolveId(decisions, given, 'id')
@@ -31,10 +36,16 @@ async function find(call: Call, asked: Asked): Promise<JsonText> {
   if (!one) throw await missing(call.store.keyed, id, given)
   noteLookup(call, asked, one)
   const json = completeJson(one)
-  if (!shown && !past) return new JsonText([json])
+  if (!shown && !past && !proposes) return new JsonText([json])
   const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
   const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
-  const more = { ...(shown && { revisions: known }), ...(past && { as_of: past.block() }) }
+  const proposal = proposes && !past && (await proposalOf(call, parseRecord(one)))
+  const more = {
+    ...(shown && { revisions: known }),
+    ...(proposal && { proposal }),
+    ...(past && { as_of: past.block() }),
+  }
+  if (Object.keys(more).length === 0) return new JsonText([json])
   return new JsonText([json.slice(0, -1), `,${JSON.stringify(more).slice(1)}`])
 }
 
@@ -52,6 +63,14 @@ export const getDecision = defineMethod({
     revisions: v.optional(
       v.pipe(v.array(Revision), v.description('Every update, oldest first; only with `revisions: true`.')),
     ),
+    proposal: v.optional(
+      v.pipe(
+        Proposal,
+        v.description(
+          'What evidence says about the outcome, if it says anything to this caller; only with `proposal: true`.',
+        ),
+      ),
+    ),
     as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
@@ -61,7 +80,7 @@ export const getDecision = defineMethod({
     title: 'Get decision',
     description:
       'Get the full record of a decision: context, reasons, alternatives, deliberation, links, outcome and lessons. Use it with an id from query_decisions.',
-    input: trackedInput(params),
+    input: trackedInput(v.omit(params, ['proposal'])),
   },
   handle: find,
 })

@@ -3,8 +3,10 @@ import * as v from 'valibot'
 import { nonEmptyText } from '../../sdk/schema/decision.ts'
 import { ReadyAction } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
+import { readDecisions } from '../../sdk/storage/decisions.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { actionTypes, priorities, readyActions } from '../domain/learn/memory/ready.ts'
+import { proposalOf } from '../domain/lifecycle/proposal.ts'
 import { given } from '../domain/record/decision/lookup.ts'
 
 const d = v.description
@@ -48,6 +50,7 @@ export const ready = defineMethod({
         v.object({
           shown: v.pipe(v.number(), d('Due reviews in the sample.')),
           of: v.pipe(v.number(), d('Due reviews that it was drawn from.')),
+          by_agent: v.pipe(v.record(v.string(), v.number()), d('The same number by agent.')),
           share: v.pipe(v.number(), d('Its information, as a share of that of all of them.')),
         }),
         d('The drawn sample; only with `sample`.'),
@@ -65,15 +68,23 @@ export const ready = defineMethod({
       'List what needs attention, most urgent first: due and overdue reviews, calibration drift, open breakers, contradictions.',
     input: toolInput(v.object(toolFields), (input) => input),
   },
-  async handle(
-    { store, policy, now },
-    { min_priority, action_types, order, offset, limit, category, agent, project, sample },
-  ) {
+  async handle(call, { min_priority, action_types, order, offset, limit, category, agent, project, sample }) {
+    const { store, policy, now } = call
     const { breakers } = await policy.current()
     const types = action_types?.length ? action_types : actionTypes
-    return readyActions(
+    const found = await readyActions(
       { store, breakers, now_ms: now() },
       { filter: given({ category, agent, project }), types, min_priority, order, offset, limit, sample },
     )
+    const ids = found.actions.flatMap(({ type, decision_id }) => (type === 'contradiction' ? [] : (decision_id ?? [])))
+    const records = await readDecisions(store.decisions, ids)
+    const proposals = new Map(
+      await Promise.all(records.map(async ({ record }) => [record.id, await proposalOf(call, record)] as const)),
+    )
+    const actions = found.actions.map((action) => {
+      const proposal = action.type === 'contradiction' ? null : proposals.get(action.decision_id ?? '')
+      return proposal ? { ...action, proposal } : action
+    })
+    return { ...found, actions }
   },
 })

@@ -145,10 +145,10 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
 
   test('what changed opens lists with as many, and a decision is named by its title', async () => {
     const changed = page.getByRole('region', { name: 'What changed' })
-    for (const path of ['?period=7d', '?period=30d&agent=migrator', '?period=all&agent=migrator']) {
+    for (const path of ['?period=24h', '?period=7d', '?period=30d&agent=migrator', '?period=all&agent=migrator']) {
       await visit(page, server.url, path)
-      const links = changed.getByRole('link', { name: /decisions$|failed$/ })
-      expect([path, await links.count()]).toEqual([path, path.includes('all') ? 2 : 1])
+      const links = changed.getByRole('link', { name: /decisions?$|reviewed$|failed$/ })
+      expect([path, await links.count()]).toEqual([path, 3])
       for (let at = await links.count(); at > 0; at--) {
         const wanted = numberIn(await links.nth(at - 1).innerText())
         await links.nth(at - 1).click()
@@ -281,6 +281,26 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
         expect([by, at, await listed()]).toEqual([by, at, wanted])
       }
     }
+    quiet()
+  })
+
+  test('the buttons of an agent say how many failures and reviews they lead to', async () => {
+    const table = page.getByRole('table', { name: 'May they decide alone?' })
+    const links = table.getByRole('link', { name: /^its \d+ failures$|^Review \d+ of its \d+$/ })
+    await visit(page, server.url, '/agents')
+    const texts = await links.allInnerTexts()
+    const review = texts.findIndex((text) => text.startsWith('Review'))
+    expect([texts.filter((text) => text.startsWith('its')).length, review >= 0]).toEqual([fleet.length, true])
+    await links.first().click()
+    await page.waitForURL(/outcome=failure/)
+    expect(await listed()).toBe(numberIn(texts[0]!))
+    await visit(page, server.url, '/agents')
+    await links.nth(review).click()
+    await page.waitForURL(/agent=/)
+    await settled(page)
+    const [shown, of] = /Review (\d+) of its (\d+)/.exec(texts[review]!)!.slice(1)
+    const waits = await page.getByRole('region', { name: 'Waits for you' }).innerText()
+    expect(waits).toMatch(shown === of ? `${of} reviews due.` : `These ${shown} of ${of} due reviews tell`)
     quiet()
   })
 

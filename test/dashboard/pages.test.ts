@@ -217,7 +217,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     await place.server.call('ingestEvidence', { source: 'github', events: [...merged(70, 16), ...merged(71, 3)] })
     await visit(page, url, `/decisions/${stable}`)
     const review = page.getByRole('form', { name: 'Review' })
-    await page.getByText('Evidence: PR 70 was merged and not reverted for 14 days. Success?').waitFor()
+    await page.getByText('Evidence: PR 70 was merged with passed checks and not reverted for 14 days.').waitFor()
     expect(
       await review
         .locator('button, input')
@@ -229,6 +229,25 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.getByText(/^Evidence: PR 71 .*\.$/).waitFor()
     expect(await page.getByText('Success?').count()).toBe(0)
     for (const id of [stable, fresh]) expect((await place.server.call('getDecision', { id })).outcome).toBeNull()
+    // On its page and in its row one button or key accepts it, and can be undone.
+    await visit(page, url, `/decisions/${stable}`)
+    await review.getByRole('button', { name: 'Success?' }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await visit(page, url, '/inbox?project=acme%2Fapp')
+    const all = await page.locator('.inbox > li').allInnerTexts()
+    expect(all.filter((text) => /Switch|Look at/.test(text))).toEqual([])
+    const rows = page.locator('.inbox > li', { hasText: 'Merge 70' })
+    expect(await page.getByLabel('Project').getAttribute('list')).toBe('known-project')
+    expect(await rows.innerText()).toContain('Evidence: PR 70 was merged with passed checks')
+    await rows.getByRole('link').first().focus()
+    await page.keyboard.press('a')
+    await page.getByText('“Merge 70”, success: saved in 10 seconds').waitFor()
+    await page.evaluate(() => dispatchEvent(new Event('pagehide')))
+    await page.getByText('Reviewed: success.').waitFor()
+    expect(await place.server.call('getDecision', { id: stable })).toMatchObject({
+      outcome: 'success',
+      review_notes: 'Evidence: PR 70 was merged with passed checks and not reverted for 14 days.',
+    })
     quiet()
   })
 

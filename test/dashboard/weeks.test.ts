@@ -94,6 +94,23 @@ describe.skipIf(executable === null)('the dashboard', () => {
     quiet()
   })
 
+  test('a finding of drift is dismissed where it waits, and the trail keeps who and why', async () => {
+    await visit(page, server.url, '/inbox?type=calibration_drift')
+    const item = page.locator('.inbox > li')
+    await item.getByText('Dismiss …').click()
+    await item.getByLabel('Why this drift is settled').fill('It got another model')
+    await item.getByRole('button', { name: 'Dismiss it' }).click()
+    await page.getByText('The finding for release is closed').waitFor()
+    await item.waitFor({ state: 'detached' })
+    const { entries } = (await server.call('listAudit', { method: 'cstp.closeDrift' })) as unknown as {
+      entries: { agent: string; detail: object }[]
+    }
+    expect(entries.map(({ agent, detail }) => ({ agent, ...detail }))).toEqual([
+      { agent: 'root', category: 'release', since: expect.any(String), reason: 'It got another model' },
+    ] as never)
+    quiet()
+  })
+
   test('a verification tells how far it is, then what it found', async () => {
     await visit(page, server.url, '/proof')
     const { latest } = (await server.call('getVerification', {})) as unknown as GetVerificationResult

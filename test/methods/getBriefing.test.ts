@@ -26,6 +26,14 @@ forEachBackend((open) => {
     expect(new Set(found.cause!.ids)).toEqual(new Set(ids.slice(0, 2)))
     expect(found.lessons.map(({ text }) => text).length).toBe(2)
     expect(await program.call('getBriefing', { since: '2026-01-01' })).toMatchObject({ decisions: 4 })
+    // A period may begin at any time of a day, and the list of what was reviewed has as many.
+    program.clock.now += 60_000
+    const since = new Date(program.clock.now).toISOString()
+    await failing(program, 'Ask twice')
+    expect(await program.call('getBriefing', { since })).toMatchObject({ reviewed: 1, failed: 1 })
+    const listed = await program.call('listDecisions', { reviewed_from: since, outcome: 'failure' })
+    expect(listed.decisions.map(({ title }) => title).length).toBe(1)
+    expect(listed.total).toBe(1)
     expect(await program.call('getBriefing', { agent: 'bob' })).toMatchObject({ decisions: 0, reviewed: 0 })
   })
 
@@ -91,7 +99,7 @@ forEachBackend((open) => {
     for (let number = 0; number < 30; number++)
       await program.record({ created_at, review_in: '3d', stakes: number % 2 ? 'low' : 'critical' }, 'root')
     const { actions, sample, total } = await program.call('ready', { sample: 6, limit: 200 })
-    expect(sample).toMatchObject({ shown: 6, of: 30 })
+    expect(sample).toMatchObject({ shown: 6, of: 30, by_agent: { root: 30 } })
     expect(sample!.share).toBeGreaterThan(0)
     expect(total).toBe(30)
     expect(new Set(actions.map(({ decision_id }) => decision_id)).size).toBe(6)

@@ -55,8 +55,8 @@ export const trust = {
     lastFailure: ', last',
     inForce: 'in force:',
     inShadow: 'in shadow:',
-    failures: 'its failures',
-    review: 'Review some',
+    failures: (count: number) => (count === 1 ? 'its failure' : `its ${whole(count)} failures`),
+    review: (shown: number, of: number) => `Review ${whole(shown)} of its ${whole(of)}`,
     /** A rule that asks a person before the agent acts, at these stakes and above. */
     rule: (agent: string, from: 'high' | 'critical') => `guardrails:
   - id: ask-for-${agent.replace(/[^a-z0-9-]+/gi, '-')}

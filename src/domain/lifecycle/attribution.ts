@@ -1,36 +1,16 @@
 /** Attributes outcomes to decisions from the evidence of their pull requests. */
 import type { Outcome, Project, Revision } from '../../../sdk/schema/decision.ts'
 import { type DecisionFields, decisionPages, readDecision } from '../../../sdk/storage/decisions.ts'
-import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { ruleSettlers } from '../../../sdk/storage/fields.ts'
 import { mayCurate } from '../../core/caller.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { keptCommits, namedByCommit, pullRequestOf } from '../record/decision/commits.ts'
 import { type Attribution, replaces } from '../record/decision/outcome.ts'
-import { standing } from '../record/decision/overruled.ts'
 import { applyUpdate, keepRevision, revisionsOf } from '../record/decision/revisions.ts'
-import { type Closed, closedBy, type ReviewEvent } from './closed.ts'
+import type { Closed } from './closed.ts'
+import { type Failed, type PullRequestHistory, pullRequestHistory } from './pull-request.ts'
 import { type ReviewCall, review } from './review.ts'
-
-/** The events of a pull request in the evidence log: observed ones, and reverts that the service inferred from them. */
-interface PullRequestHistory {
-  merged_at: string | null
-  /** First event after the merge that shows its failure, an observed one before an inferred one. */
-  failed: Failed | null
-  /** First event of the pull request. */
-  first_at: string
-  /** Closed without a merge. */
-  closed: Closed | null
-}
-
-interface Failed {
-  at: string
-  what: 'reverted' | 'named in an incident'
-  is_inferred: boolean
-}
-
-/** Events that show that a merged pull request failed. */
-const failures: Record<string, Failed['what']> = { pr_reverted: 'reverted', incident: 'named in an incident' }
 
 /** What a pull request that was closed without a merge says about the decision. */
 const ends: Record<Closed['how'], { outcome: Outcome; why: string }> = {
@@ -79,7 +59,7 @@ export function attribute(
     const old = `the decision is ${days(Math.floor(age_ms / dayMs))} old`
     return age_ms >= stable_ms ? age('success', old) : age(null, `${old}, ${days(stability_days)} are needed`)
   }
-  const { merged_at, failed, closed } = history
+  const { merged_at, failed, closed, checks } = history
   const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
   const failure = ({ what, is_inferred }: Failed, when: string): Attribution => ({
     outcome: 'failure',
@@ -105,63 +85,8 @@ export function attribute(
     later = `; it was ${failed.what} after ${days(Math.floor((failed_ms - merged_ms) / dayMs))}`
   }
   if (now_ms - merged_ms < stable_ms) return evidence(null, `PR ${pr} was merged less than ${days(stability_days)} ago`)
-  return evidence('success', `PR ${pr} was merged and not reverted for ${days(stability_days)}${later}`)
-}
-
-const page = 500
-
-interface Seen extends ReviewEvent {
-  repo: string | null
-  is_inferred: boolean
-}
-
-const seen = ({ event_type, ts, payload: text, evidence_class }: EvidenceRecord): Seen => {
-  const payload = JSON.parse(text) as Record<string, unknown>
-  const repo = typeof payload.repo === 'string' ? payload.repo : null
-  return { event_type, ts, payload, repo, is_inferred: evidence_class === 'inferred' }
-}
-
-/** Every record about a pull request number. */
-export async function recordsOf(evidence: Pick<Evidence, 'ofPullRequest'>, pr: number): Promise<EvidenceRecord[]> {
-  const found: EvidenceRecord[] = []
-  for (let seq = 1; ; ) {
-    const records = await evidence.ofPullRequest(pr, seq, page)
-    found.push(...records)
-    if (records.length < page) return found
-    seq = records.at(-1)!.seq + 1
-  }
-}
-
-/** The observed and inferred events of this pull request number in this repository, in the order of their own times. */
-async function eventsOf(evidence: Evidence, project: string, pr: number): Promise<Seen[]> {
-  const found = standing(await recordsOf(evidence, pr)).map(seen)
-  // Numbers repeat across repositories: if any event names its repository, those that name none don't count.
-  const named = found.some(({ repo }) => repo !== null)
-  return found.filter(({ repo }) => !named || repo === project).sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))
-}
-
-/**
- * The history of a pull request of a project; null without an event.
- */
-export async function pullRequestHistory(
-  evidence: Evidence,
-  project: string,
-  pr: number,
-): Promise<PullRequestHistory | null> {
-  const events = await eventsOf(evidence, project, pr)
-  if (events.length === 0) return null
-  const history: PullRequestHistory = { merged_at: null, failed: null, closed: null, first_at: events[0]!.ts }
-  for (const event of events) {
-    const { event_type, ts, is_inferred } = event
-    const what = failures[event_type]
-    if (event_type === 'pr_merged') history.merged_at ??= ts
-    else if (what !== undefined && history.merged_at !== null) {
-      if (history.failed === null || (history.failed.is_inferred && !is_inferred))
-        history.failed = { at: ts, what, is_inferred }
-    } else if (event_type === 'pr_closed') history.closed = closedBy(events, event)
-    else if (event_type === 'pr_opened') history.closed = null
-  }
-  return history
+  const how = checks === undefined ? '' : ` with ${checks} checks`
+  return evidence('success', `PR ${pr} was merged${how} and not reverted for ${days(stability_days)}${later}`)
 }
 
 /**
@@ -255,6 +180,19 @@ async function countedFrom(
   return found.reduce((last, one) => (one.ms > last.ms ? one : last))
 }
 
+/** The outcome of a decision by what is known about its pull request, which is null if nothing is. */
+export async function attributed(
+  call: Pick<ReviewCall, 'store' | 'now'> & { evidence: Evidence },
+  decision: DecisionFields & { pr: number },
+  query: { project: string; stability_days: number; by_age: boolean },
+): Promise<{ history: PullRequestHistory | null; found: Attribution }> {
+  const history = await pullRequestHistory(call.evidence, query.project, decision.pr)
+  const first = attribute(decision, history, query, call.now())
+  if (first.outcome === null || first.basis === 'age') return { history, found: first }
+  const from = await countedFrom(call.store, decision)
+  return { history, found: attribute(decision, history, query, call.now(), from) }
+}
+
 /** Whether an attribution would change the existing outcome of a decision. */
 const corrects = ({ outcome, settled_by }: DecisionFields, found: Attribution): boolean =>
   outcome !== null &&
@@ -272,12 +210,7 @@ export async function attributePending(
     const { id, pr, is_named } = candidate
     // What an agent would learn of others' decisions before anybody knows, it could use before they are scored.
     if (query.dry_run && candidate.agent !== call.caller.agent && !mayCurate(call.caller)) continue
-    const history = await pullRequestHistory(call.evidence, query.project, pr)
-    const first = attribute(candidate, history, query, call.now())
-    const found =
-      first.outcome === null || first.basis === 'age'
-        ? first
-        : attribute(candidate, history, query, call.now(), await countedFrom(call.store, candidate))
+    const { found } = await attributed(call, candidate, query)
     const { outcome, reason: notes } = found
     if (candidate.outcome !== null && !corrects(candidate, found)) continue
     const input = outcome && { outcome, actual_result: null, lessons: null, notes }

@@ -3,7 +3,7 @@ import { CstpError } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Project } from '../../../sdk/schema/decision.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
-import { pullRequestHistory } from './attribution.ts'
+import { pullRequestHistory } from './pull-request.ts'
 
 /** An update of the project; members that are left out stay. */
 export type ProjectUpdate = { [K in 'name' | 'feature' | 'pr']?: Project[K] | undefined }

@@ -14,7 +14,7 @@ import { isUnadopted } from '../record/decision/decision.ts'
 import { countedReview } from '../record/decision/outcome.ts'
 import { standing } from '../record/decision/overruled.ts'
 import type { Updates } from '../record/decision/revisions.ts'
-import { recordsOf } from './attribution.ts'
+import { recordsOf } from './pull-request.ts'
 import type { RecordPolicyCall } from './record-policy.ts'
 import { eventOf, limitedTo } from './review.ts'
 

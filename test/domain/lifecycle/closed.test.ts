@@ -1,6 +1,6 @@
 /** How a pull request ended that was closed without a merge, from deliveries in GitHub's form. */
 import { expect, test } from 'bun:test'
-import { pullRequestHistory } from '../../../src/domain/lifecycle/attribution.ts'
+import { pullRequestHistory } from '../../../src/domain/lifecycle/pull-request.ts'
 import { closed, type Example, openTaker, pullRequest, repo, review, user } from '../../support/github.ts'
 
 const [ann, bob, cat, bot] = [user('ann'), user('bob'), user('cat'), user('stale[bot]', 'Bot')]

@@ -108,7 +108,7 @@ function StatusLine({ of: one }: { of: GetDecisionResult }) {
 
 export function Decision() {
   const { id, may } = useView()
-  const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true }, { signal }))
+  const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true, proposal: true }, { signal }))
   // A link to a part is followed once the part is there, and a folded part is opened.
   useLayoutEffect(() => {
     const part = loaded.answered && location.hash !== '' && document.getElementById(location.hash.slice(1))

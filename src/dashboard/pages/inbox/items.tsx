@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { GetBriefingResult, Outcome, ReadyResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { Failure, useJob } from '../../call.tsx'
-import { Act, useResult } from '../../form.tsx'
+import { Act, Field, Form, type Read, useResult } from '../../form.tsx'
 import { refreshPage } from '../../fresh.tsx'
 import { To, ToDecision, useView } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -12,10 +12,12 @@ import { texts } from '../../texts.ts'
 import { breakerPrefix } from '../../trail.ts'
 import { Badge, When } from '../../ui.tsx'
 import { useWaits, writeLater } from '../../undo.tsx'
-import { OutcomeForm, outcomes } from '../decision/outcome.tsx'
+import { Accept, OutcomeForm, outcomes, saveReview } from '../decision/outcome.tsx'
 import { snooze, snoozed, wakeAll } from './snooze.ts'
 
 const t = texts.inbox
+/** Reviews that Today asks for. */
+export const sampleSize = 12
 export type Action = ReadyResult['actions'][number]
 type Stops = GetBriefingResult['stops']
 
@@ -41,7 +43,7 @@ function Subject({ of: { type, decision_id, title, category, detail } }: { of: A
 
 /** Why an item waits, with links to what its words name. */
 function Facts({
-  of: { type, decision_id, category, reason, suggestion, detail },
+  of: { type, decision_id, category, reason, suggestion, detail, proposal },
   stops,
 }: {
   of: Action
@@ -67,7 +69,11 @@ function Facts({
   }
   // What the button beside it does needs no words.
   if (type !== 'open_breaker')
-    return facts(<Agent of={recorded_by!} />, category && ` · ${category}`, ` · ${sentence(reason)}`)
+    return facts(
+      <Agent of={recorded_by!} />,
+      category && !proposal && ` · ${category}`,
+      ` · ${proposal ? texts.review.proposed(proposal.reason) : sentence(reason)}`,
+    )
   return facts(
     `${sentence(reason)} ${sentence(suggestion)} `,
     stops
@@ -107,6 +113,23 @@ function Settle({ of: { decision_id, title, detail }, done }: { of: Action; done
       </Act>
       {error !== null && <Failure error={error} />}
     </div>
+  )
+}
+
+/** A finding of drift is closed with a reason, which the trail keeps. */
+function Dismiss({ of: category, done }: { of: string; done: (text: string) => void }) {
+  const { error, busy, run } = useJob<void>()
+  const close = (read: Read) =>
+    run(async () => done((await service.closeDrift({ category, reason: read('reason').trim() })).message))
+  return (
+    <details>
+      <summary>{t.dismiss}</summary>
+      <Form class="bar" submit={close} aria-label={t.dismissOf(category)}>
+        <Field grow label={t.whyDismiss} name="reason" required pattern=".*\S.*" maxLength={2_000} />
+        <Act busy={busy}>{t.dismissNow}</Act>
+      </Form>
+      {error !== null && <Failure error={error} />}
+    </details>
   )
 }
 
@@ -160,9 +183,10 @@ function Bulk({ chosen, done }: { chosen: readonly Action[]; done: (text: string
 
 /** @param stops whom breakers stopped */
 export function Items({ actions, stops = [] }: { actions: Action[]; stops?: Stops }) {
-  const mayReview = useView().edits
+  const { edits: mayReview, may } = useView()
   const list = useRef<HTMLOListElement>(null)
   const [open, setOpen] = useState<string | null>(null)
+  const [asked, setAsked] = useState(false)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [asleep, setAsleep] = useState(snoozed)
   const [result, show] = useResult()
@@ -185,6 +209,15 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: Stop
     setChosen((before) =>
       before.has(key) ? new Set([...before].filter((one) => one !== key)) : new Set([...before, key]),
     )
+  const review = (key: string | null, lesson = false) => {
+    setAsked(lesson)
+    setOpen(key)
+  }
+  /** Takes what evidence proposes; a failure is asked for its lesson first. */
+  const accept = (of: Action) => (outcome: Outcome, notes: string) =>
+    outcome === 'failure'
+      ? review(keyOf(of), true)
+      : saveReview({ id: of.decision_id!, title: of.title ?? t.trial, outcome }, { notes })
   const onKeyDown = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input:not([type=checkbox]), textarea')) return
@@ -192,7 +225,9 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: Stop
     const at = items.findIndex((item) => item.contains(target))
     if (event.key === 'j' || event.key === 'k')
       items[at + (event.key === 'j' ? 1 : -1)]?.querySelector<HTMLElement>('a')?.focus()
-    else if (event.key === 'r' && mayReview && shown[at] && asksReview(shown[at])) setOpen(keyOf(shown[at]))
+    else if (event.key === 'r' && mayReview && shown[at] && asksReview(shown[at])) review(keyOf(shown[at]))
+    else if (event.key === 'a' && mayReview && shown[at]?.proposal?.outcome)
+      accept(shown[at])(shown[at].proposal.outcome, texts.review.proposed(shown[at].proposal.reason))
     else return
     event.preventDefault()
   }
@@ -223,15 +258,21 @@ export function Items({ actions, stops = [] }: { actions: Action[]; stops?: Stop
                   <OutcomeForm
                     id={action.decision_id!}
                     title={action.title ?? t.trial}
-                    done={() => setOpen(null)}
-                    undone={() => setOpen(key)}
-                    cancel={() => setOpen(null)}
+                    proposal={action.proposal}
+                    asked={asked}
+                    done={() => review(null)}
+                    undone={() => review(key)}
+                    cancel={() => review(null)}
                   />
                 ) : (
-                  <button type="button" onClick={() => setOpen(key)} aria-label={t.reviewOf(action.title ?? t.trial)}>
-                    {t.review}
-                  </button>
+                  <div class="actions">
+                    <Accept of={action.proposal} accept={accept(action)} />
+                    <button type="button" onClick={() => review(key)} aria-label={t.reviewOf(action.title ?? t.trial)}>
+                      {t.review}
+                    </button>
+                  </div>
                 ))}
+              {type === 'calibration_drift' && may('curate') && <Dismiss of={category!} done={done} />}
             </li>
           )
         })}

@@ -31,7 +31,7 @@ const csvRows = (asked: ReadyParams) =>
 
 export function Inbox() {
   const { place, edits } = useView()
-  const { type, category, agent, order } = keptOf(place, ['type', 'category', 'agent', 'order'])
+  const { type, category, agent, project, order } = keptOf(place, ['type', 'category', 'agent', 'project', 'order'])
   const page = pageIn(place)
   const chosen = types.find((one) => one === type)
   const urgent = order === 'urgent'
@@ -40,12 +40,13 @@ export function Inbox() {
     ...(chosen && { action_types: [chosen] }),
     ...(category && { category }),
     ...(agent && { agent }),
+    ...(project && { project }),
   }
   const loaded = useCall(place.query.toString(), async (signal) => {
     const [ready, approvals] = await Promise.all([
       service.ready({ ...asked, offset: (page - 1) * pageSize, limit: pageSize }, { signal }),
-      // Filters by category or agent concern decisions only.
-      category || agent ? noApprovals : pendingApprovals(signal),
+      // Filters by category, agent or project concern decisions only.
+      category || agent || project ? noApprovals : pendingApprovals(signal),
     ])
     return { ready, approvals }
   })
@@ -71,6 +72,7 @@ export function Inbox() {
           fields={[
             { name: 'category', label: t.category, list: 'known-category' },
             { name: 'agent', label: t.agent, list: 'known-agent' },
+            { name: 'project', label: t.project, list: 'known-project' },
           ]}
           choice={{
             name: 'order',
@@ -116,7 +118,9 @@ export function Inbox() {
                 (total > 0 && ready.actions.length === 0 ? (
                   <Empty>{t.beyond}</Empty>
                 ) : total === 0 ? (
-                  waitingApprovals.total === 0 && <Empty>{chosen || category || agent ? t.noMatch : t.nothing}</Empty>
+                  waitingApprovals.total === 0 && (
+                    <Empty>{chosen || category || agent || project ? t.noMatch : t.nothing}</Empty>
+                  )
                 ) : (
                   <Panel title={t.items} lead={edits ? t.keys : t.keysRead}>
                     <Items actions={ready.actions} />

@@ -4,7 +4,7 @@ import type { GetBriefingResult } from '../../../../sdk/client.ts'
 import { Agent } from '../../agent.tsx'
 import { whole } from '../../figures.ts'
 import { keptOf } from '../../form.tsx'
-import { To, ToDecision, useView } from '../../route.tsx'
+import { type Query, To, ToDecision, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { useTitles } from '../../titles.ts'
 import { breakerPrefix } from '../../trail.ts'
@@ -47,24 +47,16 @@ const More = ({ of }: { of: readonly unknown[] }) =>
 
 export function Changes({ of }: { of: GetBriefingResult }) {
   const { since, decisions, reviewed, failed, cause, rules_changed, new_agents, breakers_opened, overrides, stops } = of
-  const ever = Date.parse(since) === 0
   const whose = keptOf(useView().place, ['agent', 'project'])
+  const listed = (query: Query, text: string) => (
+    <To path="/decisions" query={{ ...whose, ...query }}>
+      {text}
+    </To>
+  )
   const counts = [
-    decisions > 0 && (
-      <To path="/decisions" query={{ ...whose, from: ever ? null : since }}>
-        {t.decided(decisions)}
-      </To>
-    ),
-    reviewed > 0 && t.reviewed(reviewed),
-    // Lists have no filter for when a review came.
-    failed > 0 &&
-      (ever ? (
-        <To path="/decisions" query={{ ...whose, outcome: 'failure' }}>
-          {t.failed(failed)}
-        </To>
-      ) : (
-        t.failed(failed)
-      )),
+    decisions > 0 && listed({ from: Date.parse(since) === 0 ? null : since }, t.decided(decisions)),
+    reviewed > 0 && listed({ reviewed: since }, t.reviewed(reviewed)),
+    failed > 0 && listed({ outcome: 'failure', reviewed: since }, t.failed(failed)),
     rules_changed.length > 0 && <To path="/policy">{t.rulesChanged(rules_changed.length)}</To>,
     new_agents.length > 0 && (
       <To path="/agents" title={new_agents.join(', ')}>

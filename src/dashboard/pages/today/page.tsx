@@ -17,7 +17,7 @@ import { Badge, Empty, List, Panel, When } from '../../ui.tsx'
 import { Suggestions } from '../decisions/filters.tsx'
 import { known } from '../decisions/search.ts'
 import { pendingApprovals } from '../inbox/approvals.ts'
-import { Items, isReview } from '../inbox/items.tsx'
+import { Items, isReview, sampleSize } from '../inbox/items.tsx'
 import { Astray } from '../trust/astray.tsx'
 import { Changes } from './changes.tsx'
 import { Weeks } from './chart.tsx'
@@ -25,8 +25,8 @@ import { lookedBefore } from './looked.ts'
 import { Start } from './start.tsx'
 
 const t = texts.today
-/** Reviews that are asked for, contradictions and approvals that are shown. */
-const [sampleSize, mostContradictions, mostApprovals] = [12, 3, 12]
+/** Contradictions and approvals that are shown. */
+const [mostContradictions, mostApprovals] = [3, 12]
 const noCells: Pick<GetCalibrationResult, 'cells'> = { cells: [] }
 
 /** Approvals that wait, and the records of the agents that ask. */

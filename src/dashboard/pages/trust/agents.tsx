@@ -7,6 +7,7 @@ import { To, useView } from '../../route.tsx'
 import { texts } from '../../texts.ts'
 import { Panel, Table, When } from '../../ui.tsx'
 import type { Cell } from '../../verdict.ts'
+import { sampleSize } from '../inbox/items.tsx'
 
 const t = texts.trust.agents
 const weighty = ['high', 'critical'] as const
@@ -88,11 +89,14 @@ export function Agents({
   cells,
   rules,
   weeks,
+  counts: { failed, due },
 }: {
   cells: readonly Cell[]
   /** Those in force. */
   rules: GetPolicyResult['guardrails']
   weeks: NonNullable<GetCalibrationResult['agents']>
+  /** Failures and due reviews by agent. */
+  counts: Record<'failed' | 'due', Record<string, number>>
 }) {
   const { place, drafts } = useView()
   const asked = place.query.get('alone') ?? '70'
@@ -100,18 +104,20 @@ export function Agents({
   const of = (agent: string, stakes: string | null) =>
     cells.find((one) => one.agent === agent && one.stakes === stakes && one.category === null)
   const names = [
-    ...new Set(cells.flatMap(({ agent, category }) => (agent !== null && category === null ? [agent] : []))),
+    ...new Set([
+      ...cells.flatMap(({ agent, category }) => (agent !== null && category === null ? [agent] : [])),
+      ...Object.keys(due),
+    ]),
   ]
   const rows = names.map((agent) => {
     const findings = {
       high: findingOf(of(agent, 'high'), threshold),
       critical: findingOf(of(agent, 'critical'), threshold),
     }
-    return { agent, findings, all: of(agent, null) }
+    return { agent, findings, harm: of(agent, null)?.harm ?? 0 }
   })
   const order = ['bad', 'warn', '', 'good']
   const rank = ({ findings }: (typeof rows)[number]) => order.indexOf(wordsOf(findings)[1])
-  const harm = ({ all }: (typeof rows)[number]) => all?.harm ?? 0
   return (
     <Panel title={t.title} lead={t.lead}>
       <div class="bar">
@@ -121,8 +127,8 @@ export function Agents({
         caption={t.title}
         heads={t.heads}
         rows={rows
-          .sort((a, b) => rank(a) - rank(b) || harm(b) - harm(a))
-          .map(({ agent, findings, all }) => {
+          .sort((a, b) => rank(a) - rank(b) || b.harm - a.harm)
+          .map(({ agent, findings }) => {
             const [words, tone] = wordsOf(findings)
             const from = askFrom(findings)
             const lately = weeks.find((one) => one.agent === agent)
@@ -152,10 +158,10 @@ export function Agents({
               }),
               <>
                 {lately && <Line weeks={lately.weeks} />}
-                {all && (
+                {failed[agent] !== undefined && (
                   <div class="quiet">
                     <To path="/decisions" query={{ agent, outcome: 'failure' }}>
-                      {t.failures}
+                      {t.failures(failed[agent])}
                     </To>
                     {lately?.last_failure && (
                       <>
@@ -181,10 +187,10 @@ export function Agents({
                     </To>
                   </p>
                 )}
-                {tone === '' && (
+                {tone === '' && due[agent] !== undefined && (
                   <p>
                     <To path="/" query={{ agent }}>
-                      {t.review}
+                      {t.review(Math.min(sampleSize, due[agent]), due[agent])}
                     </To>
                   </p>
                 )}

@@ -11,6 +11,7 @@ import { texts } from '../../texts.ts'
 import { Empty, Panel, Table } from '../../ui.tsx'
 import { type Cell, verdictSentence } from '../../verdict.ts'
 import { reportsOf } from '../calibration/reports.ts'
+import { sampleSize } from '../inbox/items.tsx'
 import { Agents } from './agents.tsx'
 
 const t = texts.trust
@@ -81,11 +82,14 @@ export function Trust() {
   const [row, column] = kind.split('_') as [Name, Name]
   const loaded = useCall(`${kind} ${window}`, async (signal) => {
     const since = startOf(window)
-    const [reports, policy] = await Promise.all([
+    const [reports, policy, failed, ready] = await Promise.all([
       reportsOf({ cells: kind, window }, signal),
       service.getPolicy({}, { signal }),
+      service.getStats({ outcome: 'failure' }, { signal }),
+      service.ready({ sample: sampleSize, limit: 1 }, { signal }),
     ])
-    return { since, ...reports, rules: policy.guardrails }
+    const counts = { failed: failed.by_agent, due: ready.sample?.by_agent ?? {} }
+    return { since, ...reports, rules: policy.guardrails, counts }
   })
   return (
     <>
@@ -100,7 +104,7 @@ export function Trust() {
         {periodChoice}
       </div>
       <Show of={loaded}>
-        {({ since, report, standing, rules }) => {
+        {({ since, report, standing, rules, counts }) => {
           const { cells } = report
           const find = (at: string | null, by: string | null) =>
             cells.find(
@@ -122,7 +126,7 @@ export function Trust() {
             <>
               <p class="lead">{verdictSentence(standing)}</p>
               {row === 'agent' && column === 'stakes' && cells.length > 0 && (
-                <Agents cells={standing.cells} rules={rules} weeks={standing.agents ?? []} />
+                <Agents cells={standing.cells} rules={rules} weeks={standing.agents ?? []} counts={counts} />
               )}
               {cells.length === 0 ? (
                 <Empty>{t.empty}</Empty>

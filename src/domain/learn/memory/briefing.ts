@@ -164,19 +164,22 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
   const { store, breakers, now_ms } = tools
   const { decisions } = store
   const period = { ...filter, created_from_ms: since_ms }
+  const late = { ...filter, reviewed_from_ms: since_ms }
   const since = timestamp(since_ms)
   const worse = await worseOf(tools, filter)
   const [outcomes, agents, before] = await Promise.all([
     // Every reviewed decision has an outcome, and no other one has.
-    decisions.groups({ ...filter, outcome: [...outcomeValues] }, ['reviewed_day', 'outcome']),
+    decisions.groups({ ...late, outcome: [...outcomeValues] }, ['outcome']),
     countBy(decisions, period, 'agent'),
     countBy(decisions, { ...filter, created_to_ms: since_ms - 1 }, 'agent'),
   ])
   await tools.yieldToEventLoop()
+  const reviewed = countOf(outcomes)
+  const failed = countOf(outcomes.filter(({ outcome }) => outcome === 'failure'))
   const [failures, decided, reviewedRecords] = await Promise.all([
-    newest(store, { ...filter, outcome: ['failure'] }, maxFailures),
+    newest(store, { ...late, outcome: ['failure'] }, Math.min(maxFailures, failed)),
     newest(store, period, maxDecisions),
-    newest(store, { ...filter, status: ['reviewed'] }, maxDecisions),
+    newest(store, late, Math.min(maxDecisions, reviewed)),
   ])
   // The first rules are not a change.
   const changes = (await policyChanges(store)).slice(0, -1).map(({ in_force_from }) => in_force_from)
@@ -186,15 +189,13 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
     overridesOf(tools, since_ms),
     showBreakers(store.keyed, breakers, now_ms),
   ])
-  const lately = outcomes.filter(({ reviewed_day }) => reviewed_day !== null && reviewed_day >= since.slice(0, 10))
-  const isLate = ({ reviewed_at }: DecisionRecord) => reviewed_at !== null && reviewed_at >= since
   const known = new Set(before.map(({ value }) => value))
   return {
     since,
     decisions: countOf(agents),
-    reviewed: countOf(lately),
-    failed: countOf(lately.filter(({ outcome }) => outcome === 'failure')),
-    cause: causeOf(failures.filter(isLate)),
+    reviewed,
+    failed,
+    cause: causeOf(failures),
     rules_changed: changes.filter((at) => at >= since),
     new_agents: agents.map(({ value }) => value).filter((name) => !known.has(name)),
     breakers_opened: states
@@ -204,6 +205,6 @@ export async function briefingOf(tools: BriefingTools, filter: DecisionFilter, s
     stops,
     worse,
     weeks,
-    lessons: lessonsOf(reviewedRecords.filter(isLate), decided),
+    lessons: lessonsOf(reviewedRecords, decided),
   }
 }

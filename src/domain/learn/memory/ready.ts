@@ -1,5 +1,4 @@
 /** What needs attention: reviews that are due, stale decisions, drift, open breakers, contradictions. */
-
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../../sdk/schema/guardrail.ts'
 import { ReadyAction } from '../../../../sdk/schema/memory.ts'
@@ -19,8 +18,7 @@ export const priorities = ReadyAction.entries.priority.pipe[0].options
 export const actionTypes = ReadyAction.entries.type.options
 type Priority = ReadyAction['priority']
 
-const staleDays = 30
-const veryStaleDays = 60
+const [staleDays, veryStaleDays] = [30, 60]
 /** Most contradictions that are counted, whatever the limit, so that the total is the same for every page size. */
 const maxContradictions = 200
 
@@ -144,8 +142,10 @@ async function sampled({ store, now_ms }: ReadyTools, { filter, sample, ...wante
       }),
     ),
   )
-  const of = countOf(strata.flat())
-  return { actions: actions.flat(), counts, sample: { shown: actions.length, of, share } }
+  const due = parts.flat()
+  const by_agent: Record<string, number> = Object.create(null)
+  for (const { agent, count } of due) by_agent[agent] = (by_agent[agent] ?? 0) + count
+  return { actions: actions.flat(), counts, sample: { shown: actions.length, of: countOf(due), by_agent, share } }
 }
 
 /** Overdue decisions that pass, the first of each part in the requested order, and the counts of all overdue ones. Reads only as many as can be shown. */

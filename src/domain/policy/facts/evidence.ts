@@ -157,7 +157,7 @@ function approvalsOf(requirement: EvidenceRequirement, known: Known, now_ms: num
 const checkOf = ({ source, payload: { check, name, app } }: Observed): string =>
   JSON.stringify([source, check, name, app])
 /** Conclusions that contradict no other conclusion. */
-const neutral: readonly unknown[] = ['neutral', 'skipped']
+export const neutral: readonly unknown[] = ['neutral', 'skipped']
 
 function recordsOf(requirement: EvidenceRequirement, known: Known, now_ms: number): Candidate[] {
   const { evidence, conclusion, check, app } = requirement
