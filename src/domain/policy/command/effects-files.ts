@@ -113,9 +113,13 @@ export const archive: Effect = (call, add) => {
   const old = /^[A-Za-z]+$/.test(call.raw[0] ?? '') ? call.raw[0]! : ''
   const isCreating = has(call, '-c', '--create') || old.includes('c')
   const file = call.values['-f'] ?? (old.includes('f') ? call.raw[1] : undefined)
-  const folder = call.values['-C']
+  const folders = call.values['-C']?.split('\n')
   const rest = call.args.flatMap((one) =>
-    one === old || one === file ? [] : folder === undefined || /^[/~]/.test(one) ? [one] : [`${folder}/${one}`],
+    one === old || one === file
+      ? []
+      : /^[/~]/.test(one)
+        ? [one]
+        : (folders?.map((folder) => `${folder}/${one}`) ?? [one]),
   )
   if (isCreating) {
     for (const one of rest) add(one, has(call, '--remove-files') ? 'delete' : 'read', true)

@@ -26,6 +26,9 @@ export const grammars: Record<string, Grammar> = {
   mv: { same: '-t --target-directory', values: '-t --target-directory -S --suffix' },
   shred: { same: '-u --remove', values: '-n --iterations -s --size' },
   truncate: { same: '-s --size', values: '-s --size -r --reference' },
+  head: { values: '-n --lines -c --bytes' },
+  tail: { values: '-n --lines -c --bytes -s --sleep-interval --pid' },
+  cut: { values: '-b --bytes -c --characters -d --delimiter -f --fields' },
   tee: { same: '-a --append', long: '--append' },
   git: { values: '-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix', stops: true },
   'git push': {
@@ -78,7 +81,7 @@ export const grammars: Record<string, Grammar> = {
   curl: {
     same: '-d --data, -F --form, -T --upload-file, -o --output, -O --remote-name, -X --request, -u --user, -H --header, -K --config',
     values:
-      '-d --data --data-binary --data-raw --data-urlencode --output-dir --data-ascii --json -F --form --form-string -T --upload-file -o --output -X --request -u --user -H --header -A --user-agent -e --referer -b --cookie -c --cookie-jar -x --proxy -m --max-time --connect-timeout --retry --retry-delay -w --write-out -E --cert --key --cacert --capath -K --config --url -r --range -C --continue-at --resolve --output-dir -D --dump-header --limit-rate -y -Y -z --unix-socket',
+      '-d --data --data-binary --data-raw --data-urlencode --data-ascii --json -F --form --form-string -T --upload-file -o --output -X --request -u --user -H --header -A --user-agent -e --referer -b --cookie -c --cookie-jar -x --proxy -m --max-time --connect-timeout --retry --retry-delay -w --write-out -E --cert --key --cacert --capath -K --config --url -r --range -C --continue-at --resolve --output-dir -D --dump-header --limit-rate -y -Y -z --unix-socket',
   },
   wget: {
     same: '-O --output-document, -o --output-file',

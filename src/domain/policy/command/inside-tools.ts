@@ -202,7 +202,7 @@ export const sed: Run = ({ raw }, { lines, given }) => {
   lines(
     ...raw.flatMap(
       (one) =>
-        /^s([/|#,])(?:\\.|(?!\1).){0,400}\1(.{0,400})\1[gpI\d]*e$/s.exec(one)?.[2]?.replace(/\\(.)/g, '$1') ?? [],
+        /^s([^\s\\])(?:\\.|(?!\1)[^\\]){0,400}\1(.{0,400})\1[gpI\d]*e$/s.exec(one)?.[2]?.replace(/\\(.)/g, '$1') ?? [],
     ),
   )
   if (

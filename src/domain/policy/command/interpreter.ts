@@ -6,7 +6,9 @@ import type { CodeSource } from './model.ts'
 import { noStream, type Stream } from './output.ts'
 import { resolve, unknown } from './paths.ts'
 import { callOf, environment, record, shown, sourceOf, targetsOf } from './record.ts'
+import { noteWritten } from './redirects.ts'
 import { contentOf, type Given, inner, nothing, type Reader, type Scope } from './scope.ts'
+import { tokensOf } from './tokens.ts'
 import type { interpreters, Language } from './wrappers.ts'
 
 export function runInterpreter(
@@ -65,17 +67,20 @@ export function takeCode(
   const read = readCode(code, language)
   if (read.fork_bomb) reader.all.fork_bomb = true
   const targets = read.paths.flatMap(([word, access, recursive]) => targetsOf(word, access, recursive, scope, given))
-  // What it writes is among its texts.
-  for (const { path, access } of targets)
-    if (access === 'write' || access === 'overwrite') {
-      const texts = [...code.slice(0, 20_000).matchAll(/(["'`])((?:\\.|(?!\1).)*)\1/gs)].map(([, , text]) => text!)
-      reader.all.files.set(path, { ...noStream, source: 'text', text: texts.join('\n') })
-    }
+  const written = targets.filter(({ access }) => access === 'write' || access === 'overwrite')
+  if (written.length > 0) {
+    // What it writes is among its texts.
+    const texts = tokensOf(code.slice(0, 20_000), language).flatMap(({ kind, text }) => (kind === 'text' ? [text] : []))
+    const content: Stream = { ...noStream, source: 'text', text: texts.join('\n') }
+    for (const { path, access } of written) noteWritten(reader, path, content, scope, access === 'write')
+  }
   const secrets = [
     ...targets.filter((one) => one.access === 'read' && one.class === 'secret'),
     ...given.substituted.flatMap((one) => one.secrets),
     ...(given.stdin?.secrets ?? []),
-    ...(/(?:\bprocess\.env|\bos\.environ|%ENV|\bENV\.to_h)\b(?!\s*[.[])/.test(code) ? [environment('env')] : []),
+    ...(/(?<!\{[^{}.]{0,200}\}\s{0,9}=\s{0,9})(?:\bprocess\.env|\bos\.environ|%ENV|\bENV\.to_h)\b(?!\s*[.[])/.test(code)
+      ? [environment('env')]
+      : []),
   ]
   if (read.sends) for (const one of secrets) targets.push({ ...one, access: 'send' })
   const call = hasEffect(program) ? callOf(program, raw) : null

@@ -37,18 +37,26 @@ export const joined = (a: Stream | null, b: Stream): Stream =>
 
 /** Files that are run or sourced, unlike pages, data and lists. */
 const scripts = /(?:^|\/)(?:\.env[\w.-]*|\.\w*(?:rc|profile)|[\w.-]+\.(?:sh|bash|zsh|env|tpl))$/
-/** Whether a program only takes lines out of a script or fills it in. */
-const edits = (program: string, raw: readonly string[], flags: readonly string[]): boolean =>
-  /^(?:cat|head|tail|e?grep|tac|cut|g?sed)$/.test(program) ||
-  (program === 'tr' && flags.includes('-d')) ||
-  (/^[gm]?awk$/.test(program) && raw.every((one) => !one.includes('"')))
+/** Texts by which awk and cut put in what is in no file. */
+const ownText = /"|^(?:-v|--assign=?)?\s*[a-z_]\w*=(?![=~])|^--out/i
+/** Whether a program only takes lines out of scripts or fills them in. */
+function edits(program: string, raw: readonly string[], args: readonly string[], flags: readonly string[]): boolean {
+  const takesCode =
+    /^(?:e?grep|[gm]?awk)$/.test(program) || (program.endsWith('sed') && !flags.some((one) => /^-[ef]$/.test(one)))
+  return (
+    (/^(?:cat|head|tail|e?grep|tac|g?sed)$/.test(program) ||
+      (program === 'tr' && flags.includes('-d')) ||
+      (/^(?:cut|[gm]?awk)$/.test(program) && !raw.some((one) => ownText.test(one)))) &&
+    (program === 'tr' || args.slice(takesCode ? 1 : 0).every((one) => one === '-' || scripts.test(one)))
+  )
+}
+/** `s` of sed, with any character between its parts. */
+const replaces = /(?<=^-[A-Za-z]*|[^A-Za-z]|^)s([^\s\\])(?:\\.|(?!\1)[^\\])*\1((?:\\.|(?!\1)[^\\])*)\1/gs
 /** The texts that `sed` puts in. */
 const putIn = (raw: readonly string[]): string =>
   raw
     .flatMap((one) => [
-      ...[...one.slice(0, 2_000).matchAll(/s([/|#,!@])(?:\\.|(?!\1).)*\1((?:\\.|(?!\1).)*)\1/gs)].map(([, by, text]) =>
-        text!.replaceAll(`\\${by}`, by!),
-      ),
+      ...[...one.slice(0, 2_000).matchAll(replaces)].map(([, by, text]) => text!.replaceAll(`\\${by}`, by!)),
       ...[...one.slice(0, 2_000).matchAll(/(?:^|[;{\n])[\d$,]*[aic]\\?\s*([^\n]+)/g)].map(([, text]) => text!),
     ])
     .join('\n')
@@ -104,7 +112,7 @@ export function outputOf(
   const from = [program, ...(program === 'git' && args[0] === 'diff' ? ['git diff'] : []), ...before.from].slice(0, 16)
   const passed = passing.has(program) ? before.secrets : []
   const script =
-    edits(program, raw, flags) && (input === null ? scripts.test(args.at(-1) ?? '') : before.script === true)
+    edits(program, raw, args, flags) && (input === null ? scripts.test(args.at(-1) ?? '') : before.script === true)
   const stream = (text: string | null, source: CodeSource, paths: string[] = []): Stream => ({
     ...(script && { script, part: `${before.part ?? ''}\n${/^g?sed$/.test(program) ? putIn(raw) : ''}` }),
     text: known(text),

@@ -174,6 +174,9 @@ const printsSecrets =
 const ownHosts =
   /^(?:gh (?:api\.)?github\.com|glab gitlab\.com|gcloud [\w-]+\.(?:googleapis\.com|[\w.-]*run\.app)|az (?:management\.azure|dev\.azure|graph\.microsoft)\.com|[\w-]+ (?:localhost|127\.0\.0\.1))$/
 
+/** Options that send it somewhere else. */
+const diverts = /^(?:-[xK]$|--(?:(?:pre)?prox|socks|connect-to$|reso|conf))/
+
 const printed = (text: string): Stream => ({ ...noStream, text: text.includes(unknown) ? null : text, source: 'text' })
 
 /** A program that runs nothing else. */
@@ -194,8 +197,12 @@ function runPlain(reader: Reader, call: Call, scope: Scope, given: Given): Strea
   }
   noteOrigins(reader, call, scope, given, targets, hosts.length > 0, secrets)
   if (sends(call)) {
+    const goesOn =
+      hosts.length === 0 ||
+      call.flags.some((one) => diverts.test(one)) ||
+      [...given.assignments].some(([name]) => /_proxy$/i.test(name))
     const streamed = [...(given.stdin?.secrets ?? []), ...given.substituted.flatMap((one) => one.secrets)].filter(
-      ({ path }) => hosts.length === 0 || !hosts.every((host) => ownHosts.test(`${path} ${host}`)),
+      ({ path }) => goesOn || !hosts.every((host) => ownHosts.test(`${path} ${host}`)),
     )
     for (const one of streamed) targets.push({ ...one, access: 'send' })
   }

@@ -30,7 +30,7 @@ export function runShell(reader: Reader, program: string, raw: readonly string[]
   const rest = raw.slice(at)
   // `-n` reads and runs nothing, except in an interactive shell.
   const options = raw.slice(0, at)
-  const checksOnly = options.some((one) => /^-\w*n/.test(one)) && !options.some((one) => /^\+|^-\w*i/.test(one))
+  const checksOnly = options.some((one) => /^-[^\Wo]*n/.test(one)) && !options.some((one) => /^\+|^-\w*i/.test(one))
   const deeper = (via: string, args: readonly string[]): Scope => inner(scope, { via: [...scope.via, via], args })
   if (code !== null) {
     if (checksOnly) {
