@@ -16,9 +16,18 @@ import { source as script } from './hook-script.gen.ts'
 import { clientNames, type InitClient, modeFlag, scriptPath, type Wiring } from './wiring.ts'
 
 /** The line that connects a client once more, in the same way. */
-export function againLine(client: InitClient, { mode, shared, required, url, data_dir }: Wiring, dir: string): string {
+export function againLine(
+  client: InitClient,
+  { mode, shared, required, gateway, url, data_dir }: Wiring,
+  dir: string,
+): string {
   const flags = [...(mode === 'guard' ? [] : modeFlag(mode)), ...(mode === 'enforce' ? ['--enforce'] : [])]
-  const more = [...(shared ? ['--shared'] : []), ...(required ? ['--required'] : []), ...(url ? ['--url', url] : [])]
+  const more = [
+    ...(shared ? ['--shared'] : []),
+    ...(required ? ['--required'] : []),
+    ...(gateway ? ['--gateway'] : []),
+    ...(url ? ['--url', url] : []),
+  ]
   return commandLine(['init', '--dir', dir, '--client', client, ...flags, ...more], data_dir)
 }
 
@@ -31,23 +40,19 @@ function isTrue(check: () => boolean): boolean {
   }
 }
 
-/** Whether init would leave a file as it is. */
-const isIntact = ({ path, apply }: Edit): boolean =>
-  isTrue(() => {
-    const text = regularText(path)
-    return text !== null && apply(text) === text
-  })
-
-const isScript = (path: string): boolean => regularText(path) === script
-
-/** What of a client's files is not as init wrote it. @param isOwn whether a file is our hook script; throws if it can't be read */
+/** What of a client's files is not as init would write it. @param isKept whether a file is as init wrote it, perhaps of an earlier version */
 export function* changed(
   client: InitClient,
   wiring: Wiring,
   dir: string,
   found: Connection,
-  isOwn = isScript,
+  isKept: (path: string) => boolean = () => false,
 ): Generator<Finding> {
+  const isIntact = ({ path, apply }: Edit): boolean =>
+    isTrue(() => {
+      const text = regularText(path)
+      return text !== null && (isKept(path) || apply(text) === text)
+    })
   const again = againLine(client, wiring, dir)
   const name = clientNames[client]
   for (const { path, why } of found.unreadable)
@@ -64,7 +69,7 @@ export function* changed(
   if (wiring.runtime !== null) {
     if (!existsSync(path)) yield error(`${name}: its hook script ${path} is gone`, again)
     // That of a repository may be of the version that its owner has.
-    else if (!isTrue(() => isOwn(path)))
+    else if (!isTrue(() => regularText(path) === script || isKept(path)))
       yield (wiring.shared ? warning : error)(`${name}: its hook script ${path} is not the one of this version`, again)
   }
   const mode = modeOf(found.hook)
@@ -87,19 +92,19 @@ const maxFolders = 32
 
 async function firstIn(manifest: Manifest, data_dir: string): Promise<Finding | null> {
   const { dir, wirings, files } = manifest
-  // One that an earlier version wrote is as it was written, though init would write another.
-  const isKnown = (path: string) => {
-    const text = regularText(path)
-    return text === script || files.some((one) => one.path === path && one.written === sha256Hex(text ?? ''))
-  }
+  const isKept = (path: string) =>
+    files.some((one) => one.path === path && one.written === sha256Hex(regularText(path) ?? ''))
   for (const [name, wiring] of Object.entries(wirings)) {
     if (wiring.data_dir !== data_dir) continue
     const client = name as InitClient
     const edited = Object.values(filesOf(client, wiring, dir)).map(({ path }) => path)
     for (const path of [scriptPath(wiring, dir), ...edited, ...switchFiles(client, dir, homedir())])
       if (((await stat(path).catch(() => null))?.size ?? 0) > maxBytes)
-        return error(`${path} is larger than ${maxBytes / 1_024} KiB`, againLine(client, wiring, dir))
-    const found = [...changed(client, wiring, dir, connectionOf(client, wiring, dir), isKnown)]
+        return error(
+          `${path} is larger than ${maxBytes / 1_024} KiB and was not compared`,
+          `make it smaller; until then ${commandLine(['doctor'], data_dir)} compares it`,
+        )
+    const found = [...changed(client, wiring, dir, connectionOf(client, wiring, dir), isKept)]
     const first = found.find(({ severity }) => severity === 'error')
     if (first) return first
   }

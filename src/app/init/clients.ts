@@ -108,7 +108,7 @@ export const letsType = (settings: string): boolean =>
 
 /** Our lines in Codex's settings. A file with features of its own is left as it is: a table is written once. */
 function codexLines(wiring: Wiring, others: string | null): string {
-  const hasOwn = /^[ \t]*\[?[ \t]*["']?features\b/m.test(withBlock(others, null))
+  const hasOwn = /^[ \t]*(?:\[[ \t]*)?["']?features\b/m.test(withBlock(others, null))
   return [codexServer(wiring), ...(hasOwn || wiring.mode === 'shadow' ? [] : [noTyping])].join('\n\n')
 }
 

@@ -1,6 +1,7 @@
 /** What the files of a client say now: the command of the hook that guards tool calls, and that of the MCP server. */
 import { join } from 'node:path'
 import { regularText } from '../../core/disk.ts'
+import { messageOf } from '../../core/log.ts'
 import type { HookMode } from '../../domain/hook/event.ts'
 import { filesOf } from './clients.ts'
 import { isOurs } from './edits.ts'
@@ -60,7 +61,10 @@ export function connectionOf(client: InitClient, wiring: Wiring, dir: string): C
       const text = regularText(path)
       return text === null ? {} : plain(parse(text.replace(/^\ufeff/, '')))
     } catch (error) {
-      if (!unreadable.some((one) => one.path === path)) unreadable.push({ path, why: (error as Error).message })
+      // A parser quotes a word of the file, which may be a link to one with secrets.
+      const isParsed = error instanceof SyntaxError || error instanceof RangeError
+      const why = isParsed ? `it is not valid ${path.endsWith('.toml') ? 'TOML' : 'JSON'}` : messageOf(error)
+      if (!unreadable.some((one) => one.path === path)) unreadable.push({ path, why })
       return {}
     }
   }
