@@ -78,6 +78,7 @@ function described(decision: Decision, terminal: Terminal): string {
     ),
     '',
     ...text('review due', decision.status === 'pending' ? decision.review_by : null),
+    ...text('evidence', decision.proposal?.reason),
     ...text(
       'reviewed by',
       decision.reviewed_by && decision.reviewed_at ? by(decision.reviewed_by, decision.reviewed_at) : null,

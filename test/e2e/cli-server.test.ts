@@ -20,7 +20,7 @@ describe('with a server', () => {
 
   beforeAll(async () => {
     dir = await temporaryDir()
-    service = await serve(bareEnv(dir), ['--log-level', 'warn'])
+    service = await serve(bareEnv(dir, { CSTP_EVIDENCE_AGENTS: 'local' }), ['--log-level', 'warn'])
     env = bareEnv(dir, { CSTP_PORT: new URL(service.url).port })
   })
   afterAll(async () => {
@@ -275,6 +275,11 @@ describe('with a server', () => {
     expect(page).toMatch(/^Cache builds by the hash of their inputs\ntooling · high stakes · 70 % sure · pending\n/)
     for (const line of [/^project {7}example\/forge, pull request 700$/m, /^ {14}risk: builds differ: by machine$/m])
       expect(page).toMatch(line)
+
+    const merged = { event_type: 'pr_merged', ts: new Date().toISOString() }
+    const events = [{ ...merged, payload: { repo: 'example/forge', pr_number: 700 } }]
+    await shown('call', 'ingestEvidence', JSON.stringify({ source: 'github', events }))
+    expect(await shown('show', id, '--proposal')).toMatch(/^evidence {6}PR 700 was merged less than 14 days ago$/m)
 
     await shown('record', 'Build', 'each', 'time', '--category', 'tooling', '--confidence', '0.4')
     const rows = await shown('list', '--category', 'tooling', '--status', 'pending', '--limit', '1')
