@@ -69,9 +69,12 @@ export function takeCode(
   const targets = read.paths.flatMap(([word, access, recursive]) => targetsOf(word, access, recursive, scope, given))
   const written = targets.filter(({ access }) => access === 'write' || access === 'overwrite')
   if (written.length > 0) {
-    // What it writes is among its texts.
+    // What it writes is among its texts, or comes from the network.
     const texts = tokensOf(code.slice(0, 20_000), language).flatMap(({ kind, text }) => (kind === 'text' ? [text] : []))
-    const content: Stream = { ...noStream, source: 'text', text: texts.join('\n') }
+    const content: Stream =
+      read.hosts.length > 0
+        ? { ...noStream, source: 'download' }
+        : { ...noStream, source: 'text', text: texts.join('\n') }
     for (const { path, access } of written) noteWritten(reader, path, content, scope, access === 'write')
   }
   const secrets = [

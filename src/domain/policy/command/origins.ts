@@ -26,6 +26,15 @@ export function noteOrigins(
       const path = remote(one) === null ? null : resolve(`${args.at(-1)}/${one.replace(/^.*[/:]/s, '')}`, base)
       if (path !== null) all.files.set(path, download)
     }
+  if (/^(?:cp|mv|ln|install)$/.test(program)) {
+    // A copy is what it is a copy of.
+    const into = values['-t'] ?? args.at(-1) ?? ''
+    for (const one of values['-t'] === undefined ? args.slice(0, -1) : args) {
+      const content = contentOf(all, resolve(one, base))
+      const places = [...(/(?:^|\/)\.{0,2}$/.test(into) ? [] : [into]), `${into}/${one.replace(/^.*\//s, '')}`]
+      for (const path of places.flatMap((to) => resolve(to, base) ?? [])) if (content) all.files.set(path, content)
+    }
+  }
   // What comes out of a pipe with a name is written by another command, perhaps one that reads the network.
   if (program === 'mkfifo')
     for (const one of args) all.files.set(resolve(one, base) ?? one, { ...noStream, source: 'decoded' })
