@@ -107,7 +107,7 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
         ['/record', 'To write decisions your agent needs the scope write.'],
         ['/proof', 'To export a bundle your agent needs the scope evidence.'],
         // It reviews and sees every stop: nothing is missing there, and nothing is refused.
-        ['/inbox', 'r reviews.'],
+        ['/inbox', 'r reviews, a accepts what evidence proposes.'],
         [`/blocks/${entries[0]!.seq}`, 'Similar blocks'],
       ],
       auditor: [
@@ -255,7 +255,7 @@ describe.skipIf(!executable)('the jobs of the dashboard', () => {
       expect([name, found]).toEqual([name, { ...expected, empty: [] }])
       if (name !== 'dossier') expect(shown[name]).toContain(`UTC, ${server.url}/dashboard${path}`)
     }
-    expect(shown.agents).toMatch(/its failures, last (?:today|\d+ d ago)\n/)
+    expect(shown.agents).toMatch(/its \d+ failures, last (?:today|\d+ d ago)\n/)
     expect(shown.policy).toContain('Applies when stakes = critical and confidence < 0.5')
     expect(shown.breaker).toContain('Denied since')
     expect(shown.policy).not.toContain('Workbench')
