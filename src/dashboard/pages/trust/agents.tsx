@@ -96,7 +96,7 @@ export function Agents({
   rules: GetPolicyResult['guardrails']
   weeks: NonNullable<GetCalibrationResult['agents']>
   /** Failures and due reviews by agent. */
-  counts: Record<'failed' | 'due', Record<string, number>>
+  counts: Record<'failed' | 'due', ReadonlyMap<string, number>>
 }) {
   const { place, drafts } = useView()
   const asked = place.query.get('alone') ?? '70'
@@ -106,7 +106,7 @@ export function Agents({
   const names = [
     ...new Set([
       ...cells.flatMap(({ agent, category }) => (agent !== null && category === null ? [agent] : [])),
-      ...Object.keys(due),
+      ...due.keys(),
     ]),
   ]
   const rows = names.map((agent) => {
@@ -132,6 +132,7 @@ export function Agents({
             const [words, tone] = wordsOf(findings)
             const from = askFrom(findings)
             const lately = weeks.find((one) => one.agent === agent)
+            const [failures, reviews] = [failed.get(agent) ?? 0, due.get(agent) ?? 0]
             return [
               <>
                 <To path="/calibration" query={{ agent }}>
@@ -158,10 +159,10 @@ export function Agents({
               }),
               <>
                 {lately && <Line weeks={lately.weeks} />}
-                {failed[agent] !== undefined && (
+                {failures > 0 && (
                   <div class="quiet">
                     <To path="/decisions" query={{ agent, outcome: 'failure' }}>
-                      {t.failures(failed[agent])}
+                      {t.failures(failures)}
                     </To>
                     {lately?.last_failure && (
                       <>
@@ -187,10 +188,10 @@ export function Agents({
                     </To>
                   </p>
                 )}
-                {tone === '' && due[agent] !== undefined && (
+                {tone === '' && reviews > 0 && (
                   <p>
                     <To path="/" query={{ agent }}>
-                      {t.review(Math.min(sampleSize, due[agent]), due[agent])}
+                      {t.review(Math.min(sampleSize, reviews), reviews)}
                     </To>
                   </p>
                 )}

@@ -88,7 +88,8 @@ export function Trust() {
       service.getStats({ outcome: 'failure' }, { signal }),
       service.ready({ sample: sampleSize, limit: 1 }, { signal }),
     ])
-    const counts = { failed: failed.by_agent, due: ready.sample?.by_agent ?? {} }
+    const byAgent = (of: Record<string, number> = {}) => new Map(Object.entries(of))
+    const counts = { failed: byAgent(failed.by_agent), due: byAgent(ready.sample?.by_agent) }
     return { since, ...reports, rules: policy.guardrails, counts }
   })
   return (
