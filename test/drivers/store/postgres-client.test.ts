@@ -2,6 +2,7 @@
 import { test as bunTest, describe, expect, setDefaultTimeout } from 'bun:test'
 import { SQL } from 'bun'
 import { isStorageError, type StorageError } from '../../../sdk/storage/errors.ts'
+import { openTurns } from '../../../src/core/each.ts'
 import { type Client, type ClientOptions, connect } from '../../../src/drivers/shared/postgres/client.ts'
 import { type Network, network } from '../../support/network.ts'
 import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
@@ -69,8 +70,10 @@ async function inPlace(database: Postgres, work: (place: Place) => Promise<void>
 }
 
 function suite(database: Postgres): void {
+  // All at once a connection takes longer than a client waits.
+  const inTurn = openTurns(4)
   const test = (title: string, work: (place: Place) => Promise<void>) =>
-    bunTest.concurrent(title, () => inPlace(database, work))
+    bunTest.concurrent(title, () => inTurn(() => inPlace(database, work)))
 
   for (const isolation of ['repeatable read', 'serializable'])
     test(`every statement is read committed where the default of the database is ${isolation}`, async ({

@@ -238,7 +238,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     },
   }
   try {
-    await refusePooled(pool, { ...single, connect_s: connectSeconds, wait_ms }, schema)
+    await refusePooled(pool, { ...single, connect_s: connectSeconds, wait_ms: 1_000 * connectSeconds }, schema)
     const [found] = await client.read('select 1 from pg_namespace where nspname = $1', [schema])
     if (!found && make)
       await client.begin(async (query) => {
