@@ -178,18 +178,27 @@ describe('the tamper matrix of keyed records', () => {
 })
 
 describe('a record that was changed is not used', () => {
+  /** Waits until the program's transaction has ended, in turns: to wait inside of SQLite would stop the program, which shares this thread. */
+  async function write(db: Database, statement: string, values: string[] = []): Promise<number> {
+    for (let left = 1_000; ; left--)
+      try {
+        return db.run(statement, values).changes
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'SQLITE_BUSY' || left === 0) throw error
+        await Bun.sleep(10)
+      }
+  }
+
   /** Changes the store beneath the running program, calls it, and puts the store right again. */
   async function beneath(statement: string, then: () => Promise<void>): Promise<void> {
     using db = new Database(join(dir, 'cstp.db'), { strict: true })
-    // What was answered is synced by another thread, a moment later.
-    db.run('pragma busy_timeout = 10000')
     const before = db.query<Row, []>('select collection, key, value, expires_ms from keyed_records').all()
-    expect(db.run(statement).changes).toBeGreaterThan(0)
+    expect(await write(db, statement)).toBeGreaterThan(0)
     try {
       await then()
     } finally {
       for (const { collection, key, value } of before)
-        db.run('update keyed_records set value = ? where collection = ? and key = ?', [value, collection, key])
+        await write(db, 'update keyed_records set value = ? where collection = ? and key = ?', [value, collection, key])
     }
   }
   const says = (words: string) => ({ message: expect.stringContaining(words) })
@@ -233,8 +242,7 @@ describe('a record that was changed is not used', () => {
       })
     })
     using db = new Database(join(dir, 'cstp.db'), { strict: true })
-    db.run('pragma busy_timeout = 10000')
-    db.run(closed)
+    await write(db, closed)
     await program.call('resetCircuit', { scope: 'category:mail', reason: 'checked' }, 'root')
     expect(await program.call('checkGuardrails', mail)).toMatchObject({ allowed: true })
   })
@@ -248,7 +256,7 @@ describe('a record that was changed is not used', () => {
       expect(await program.refused('acceptPins', { server: 'files', tool: 'read' }, 'root')).toMatchObject(what)
     })
     using db = new Database(join(dir, 'cstp.db'), { strict: true })
-    db.run(forged)
+    await write(db, forged)
     expect(await program.call('acceptPins', { server: 'files' }, 'root')).toEqual({ accepted: [] })
     const place = { place: 'npx files', identity: 'files 1.0' }
     expect(await notePins(store, 'files', [{ name: 'read', description: 'Reads' }], place, clock.now)).toEqual([])
